@@ -23,6 +23,7 @@ import { openOutageReports } from './compose/open-outage-reports.ts';
 import { type InternTimes, openInterns } from './compose/open-interns.ts';
 import { openContainers } from './compose/open-containers.ts';
 import { hashHost } from './api/interns/host-proof.ts';
+import { createResponseSockets } from './api/responses/socket/sockets.ts';
 import { createReadinessCheck, type Readiness } from './api/health/readiness.ts';
 import { createOwnSocket } from './compose/open-own-socket.ts';
 import { openRuntime } from './compose/open-runtime.ts';
@@ -32,6 +33,7 @@ import { openClock } from './compose/open-clock.ts';
 import { openVault } from './compose/open-vault.ts';
 import { readMasterKeys } from './compose/read-master-keys.ts';
 import { createInternVaults } from './vault/intern-vaults.ts';
+import { createSummarySeal } from './vault/summary-seal.ts';
 import { loadTools } from './compose/load-tools.ts';
 import { isSharedStore, openStorage } from './compose/open-storage.ts';
 import { runBootstrap } from './compose/run-bootstrap.ts';
@@ -43,6 +45,7 @@ import { currentTimeMs } from './domain/clock.ts';
 import { coalesce } from './domain/coalesce.ts';
 import { GatewayError } from './domain/errors.ts';
 import type { LedgerEntry } from './domain/ledger-entry.ts';
+import { BodyBudget, defaultBodyMemory } from './http/body-budget.ts';
 import { createOpenRequests } from './http/open-requests.ts';
 import { writeUrl } from './http/write-url.ts';
 import type { InternRuntime, InternVaults } from './interns/ports.ts';
@@ -197,8 +200,7 @@ async function assemble(
     hasCounters: live.counters.url === '' && isSharedStore(live.storage.url),
   });
   const warn = (detail: string): void => log('catalog file skipped', { detail });
-  const logOrphanedKeys = (detail: string | undefined): void =>
-    void (detail && log('bootstrap keys orphaned', { detail }));
+  const logDisabledKeys = (keys: string | undefined): void => void (keys && log('bootstrap keys disabled', { keys }));
   resources.defer(() =>
     withTimeout(SHUTDOWN_GRACE_MS, storage.close()).catch((error) => log('store close failed', { err: error })),
   );
@@ -211,7 +213,7 @@ async function assemble(
       await storage.containers.releaseAllLeases();
       await storage.jobs.releaseAllJobs();
     }
-    logOrphanedKeys(await runBootstrap(storage, live, modules.settings));
+    logDisabledKeys(await runBootstrap(storage, live, modules.settings));
   }
   const left: LedgerEntry[] = [];
   const accounting = await openAccounting(
@@ -251,6 +253,7 @@ async function assemble(
       contentBytes: () => accounting.contents.pendingBytes,
       version,
     },
+    callers: live.server.metrics_callers,
     tracing: readTracing(live.telemetry, gatherMs),
   });
   resources.defer(() =>
@@ -327,6 +330,7 @@ async function assemble(
   const masterKeys = readMasterKeys(live, dataDir);
   const vault = openVault({ vaults: storage.vaults, texts: masterKeys, log, reports: !slot?.slot });
   const sign = createTextSigner(masterKeys.current);
+  const summaries = createSummarySeal(masterKeys);
   const discover = createModelDiscovery();
   const pipelines = assemblePipelines(
     {
@@ -337,6 +341,7 @@ async function assemble(
       routingContext: () => routingContext,
       hashEndUser: createEndUserHash(masterKeys.current),
       sign,
+      summaries,
       files,
       passages: storage.passages,
       outbound,
@@ -429,8 +434,21 @@ async function assemble(
     polledAtMs = performance.now();
     return readReadiness();
   };
+  const bodies = new BodyBudget(() => config().server.body_memory ?? defaultBodyMemory());
+  const sockets = createResponseSockets({
+    bodies,
+    bodyLimit: { bytes: config().server.body_limit, source: 'server.body_limit' },
+    isDraining: () => phase !== 'serving',
+    times() {
+      const { socket_ping_ms, socket_idle_ms, socket_lifetime_ms } = config().server;
+      return { pingMs: socket_ping_ms, idleMs: socket_idle_ms, lifetimeMs: socket_lifetime_ms };
+    },
+  });
   const app = await createEdge({
     ...pipelines,
+    bodies,
+    sockets,
+    summaries,
     discover,
     contentGuardrails,
     config,
@@ -505,7 +523,7 @@ async function assemble(
       return (connection) => void app.server.emit('connection', connection);
     },
     async reload(next) {
-      logOrphanedKeys(await runBootstrap(storage, next, modules.settings));
+      logDisabledKeys(await runBootstrap(storage, next, modules.settings));
       await (await prepareReload(next))();
     },
     prepareReload,
@@ -519,13 +537,16 @@ async function assemble(
     drain() {
       const isPolled = performance.now() - polledAtMs < POLLED_MS;
       phase = 'draining';
+      sockets.drain();
       return live.server.drain_ms ?? (isPolled ? DRAIN_MS : 0);
     },
     async close() {
       phase = 'closing'; // the port stays open for a while, and new requests get a 503
+      sockets.drain();
       await open.settled(live.server.shutdown_grace_ms);
       open.abort(new GatewayError('unavailable', 'The gateway was shut down before the response was complete.'));
       await open.settled(SHUTDOWN_GRACE_MS);
+      await sockets.close(SHUTDOWN_GRACE_MS);
       const closed = app.close();
       app.server.closeAllConnections(); // clients that do not read their final events
       await closed;

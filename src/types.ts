@@ -199,6 +199,9 @@ declare module 'openai/resources/responses/responses' {
   interface ResponseInputFile {
     cache_control?: CacheControl;
   }
+  interface FunctionTool {
+    cache_control?: CacheControl | null;
+  }
 }
 
 declare module 'openai/resources/shared' {
@@ -225,6 +228,9 @@ declare module 'openai/resources/chat/completions/completions' {
   }
   interface ChatCompletionContentPartImage {
     cache_control?: CacheControl;
+  }
+  interface ChatCompletionFunctionTool {
+    cache_control?: CacheControl | null;
   }
   namespace ChatCompletion {
     interface Choice {

@@ -65,6 +65,7 @@ async function openWith(...keys: KnownKey[]) {
         return ids.map((id) => ({ id, config: `{"top_k":${id.length}}`, systemPrompt: id === 'v1' ? null : 'Hi' }));
       },
       listAppliedSettings: async () => store.settings,
+      listWorkspaces: async () => [],
       listMembers: async () => store.members,
     },
     {
@@ -133,7 +134,7 @@ describe('a bearer key', () => {
     store.keys = [key({ name: 'app', disabled: true })];
     store.revision++;
     await nextPoll();
-    expect(() => access.authenticate(`Bearer ${text}`, connection)).toThrow('Invalid or missing API key.');
+    expect(() => access.authenticate(`Bearer ${text}`, connection)).toThrow('The API key is disabled.');
   });
 
   it.each([undefined, ''])('that is missing is reported as missing: %j', async (sent) => {
@@ -146,8 +147,8 @@ describe('a bearer key', () => {
   it.each([
     'Bearer',
     'Bearer ',
-    text,
     `Basic ${text}`,
+    `Basic ${btoa(`:${text}x`)}`,
     `Bearer${text}`,
     `Bearer ${text} more`,
     `Bearer ${text.toUpperCase()}`,
@@ -163,12 +164,12 @@ describe('a bearer key', () => {
 
   it('that is disabled or expired is rejected, exact to the millisecond', async () => {
     const { access, store } = await openWith(key({ disabled: true }));
-    expect(() => access.authenticate(`Bearer ${text}`)).toThrow('Invalid or missing API key.');
+    expect(() => access.authenticate(`Bearer ${text}`)).toThrow('The API key is disabled.');
     store.keys = [key({ expiresAtMs: Date.now() + 1 })];
     await access.refresh();
     expect(access.authenticate(`Bearer ${text}`).keyName).toBe('app');
     vi.setSystemTime(Date.now() + 1);
-    expect(() => access.authenticate(`Bearer ${text}`)).toThrow('Invalid or missing API key.');
+    expect(() => access.authenticate(`Bearer ${text}`)).toThrow('The API key has expired.');
   });
 });
 
@@ -197,7 +198,7 @@ describe('a rejected key', () => {
 
   it('that is unknown is reported without a name, once a minute for all of them; text without the form of a key is not', async () => {
     const { access, refused } = await openWith();
-    for (const sent of ['Bearer one', 'Bearer two', 'Basic three']) {
+    for (const sent of ['Bearer one', 'Bearer two', 'Digest a, three']) {
       expect(() => access.authenticate(sent)).toThrow();
     }
     await vi.advanceTimersByTimeAsync(60_000);
@@ -359,6 +360,7 @@ describe('the keys', () => {
       listAppliedSettings: none,
       listDesignatedPresets: none,
       readPresetSettings: none,
+      listWorkspaces: async () => [],
       listMembers: none,
       listAppliedGuardrails: async () => noGuardrails,
     };
@@ -373,26 +375,36 @@ describe('a key that another process changed since the last poll', () => {
     const { access, store, refused } = await openWith();
     store.keys = [key({ name: 'new' })];
     store.revision++;
-    await expect(access.identify(sent)).resolves.toMatchObject({ keyName: 'new' });
-    expect(access.identify(sent)).toMatchObject({ keyName: 'new' }); // no promise
+    await expect(access.identify([sent])).resolves.toMatchObject({ keyName: 'new' });
+    expect(access.identify([sent])).toMatchObject({ keyName: 'new' }); // no promise
+    expect(refused).toEqual([]);
+  });
+
+  it('counts beside a placeholder or the key of another service in an earlier header', async () => {
+    const { access, store, refused } = await openWith(key());
+    expect(access.identify(['Bearer sk-ant-oat01-desktop', sent])).toMatchObject({ keyName: 'app' });
+    expect(access.identify(['Digest x y', sent])).toMatchObject({ keyName: 'app' });
+    store.keys = [key({ name: 'new', hash: hashKey('created-later') })];
+    store.revision++;
+    await expect(access.identify(['Bearer none', 'Bearer created-later'])).resolves.toMatchObject({ keyName: 'new' });
     expect(refused).toEqual([]);
   });
 
   it('is rejected if the store has nothing new, and reported once', async () => {
     const { access, refused } = await openWith(key({ disabled: true }));
-    await expect(access.identify(sent)).rejects.toMatchObject({ kind: 'authentication' });
+    await expect(access.identify([sent])).rejects.toMatchObject({ kind: 'authentication' });
     expect(refused).toMatchObject([{ name: 'app', why: 'disabled', times: 1 }]);
-    expect(() => access.identify('Basic x')).toThrow('Invalid or missing API key.');
-    expect(() => access.identify(undefined)).toThrow('Missing authentication header');
+    expect(() => access.identify(['Basic x'])).toThrow('Invalid or missing API key.');
+    expect(() => access.identify([])).toThrow('Missing authentication header');
   });
 
   it('shares reads of the store with all requests that wait', async () => {
     const { access, store } = await openWith();
     const before = store.reads;
-    const first = Array.from({ length: 100 }, () => access.identify(sent));
+    const first = Array.from({ length: 100 }, () => access.identify([sent]));
     await Promise.allSettled(first);
     expect(store.reads).toBe(before + 1);
-    const second = Promise.allSettled(Array.from({ length: 100 }, () => access.identify(sent)));
+    const second = Promise.allSettled(Array.from({ length: 100 }, () => access.identify([sent])));
     await vi.advanceTimersByTimeAsync(19);
     expect(store.reads).toBe(before + 1);
     await vi.advanceTimersByTimeAsync(1);
@@ -407,12 +419,12 @@ describe('a key that another process changed since the last poll', () => {
       end = resolve;
     });
     store.revision++;
-    const early = Promise.resolve(access.identify(sent));
+    const early = Promise.resolve(access.identify([sent]));
     early.catch(() => {});
     await vi.advanceTimersByTimeAsync(0);
     store.keys = [key({ name: 'new' })];
     store.revision++;
-    const late = Promise.resolve(access.identify(sent));
+    const late = Promise.resolve(access.identify([sent]));
     end();
     await vi.advanceTimersByTimeAsync(1000);
     await expect(late).resolves.toMatchObject({ keyName: 'new' });
@@ -422,8 +434,11 @@ describe('a key that another process changed since the last poll', () => {
   it('cannot be checked while the store does not respond, which is not the mistake of the client', async () => {
     const { access, store, refused } = await openWith(key());
     store.isGone = true;
-    await expect(access.identify('Bearer other')).rejects.toMatchObject({ kind: 'unavailable', retryAfterSeconds: 1 });
-    expect(access.identify(sent)).toMatchObject({ keyName: 'app' });
+    await expect(access.identify(['Bearer other'])).rejects.toMatchObject({
+      kind: 'unavailable',
+      retryAfterSeconds: 1,
+    });
+    expect(access.identify([sent])).toMatchObject({ keyName: 'app' });
     expect(refused).toEqual([]);
   });
 
@@ -432,7 +447,7 @@ describe('a key that another process changed since the last poll', () => {
     store.revision++;
     store.wait = new Promise(() => {});
     for (let at = 0; at < 3; at++) {
-      const failure = Promise.resolve(access.identify(sent)).catch((error: unknown) => error);
+      const failure = Promise.resolve(access.identify([sent])).catch((error: unknown) => error);
       await vi.advanceTimersByTimeAsync(1500);
       expect(await failure).toMatchObject({ kind: 'unavailable', retryAfterSeconds: 1 });
     }
@@ -440,7 +455,7 @@ describe('a key that another process changed since the last poll', () => {
     store.keys = [key({ name: 'new' })];
     store.revision++;
     await nextPoll();
-    expect(access.identify(sent)).toMatchObject({ keyName: 'new' });
+    expect(access.identify([sent])).toMatchObject({ keyName: 'new' });
   });
 
   it('waits at most a second after a slow read, and not at all after one that failed', async () => {
@@ -448,11 +463,11 @@ describe('a key that another process changed since the last poll', () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     store.wait = promise;
     store.revision++;
-    const slow = Promise.resolve(access.identify(sent)).catch((error: { kind: string }) => error.kind);
+    const slow = Promise.resolve(access.identify([sent])).catch((error: { kind: string }) => error.kind);
     await vi.advanceTimersByTimeAsync(1400);
     resolve();
     expect(await slow).toBe('authentication');
-    const next = Promise.resolve(access.identify(sent)).catch((error: { kind: string }) => error.kind);
+    const next = Promise.resolve(access.identify([sent])).catch((error: { kind: string }) => error.kind);
     await vi.advanceTimersByTimeAsync(1000);
     expect(await next).toBe('authentication');
 
@@ -460,12 +475,12 @@ describe('a key that another process changed since the last poll', () => {
     const late = Promise.withResolvers<void>();
     failing.wait = late.promise;
     failing.revision++;
-    const failed = Promise.resolve(other.identify(sent)).catch((error: { kind: string }) => error.kind);
+    const failed = Promise.resolve(other.identify([sent])).catch((error: { kind: string }) => error.kind);
     await vi.advanceTimersByTimeAsync(1400);
     late.reject(new Error('gone'));
     expect(await failed).toBe('unavailable');
     failing.wait = undefined;
-    const again = Promise.resolve(other.identify(sent)).catch((error: { kind: string }) => error.kind);
+    const again = Promise.resolve(other.identify([sent])).catch((error: { kind: string }) => error.kind);
     await vi.advanceTimersByTimeAsync(20);
     expect(await again).toBe('authentication');
   });

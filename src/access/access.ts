@@ -10,7 +10,7 @@ import { withTimeout } from '../platform/with-timeout.ts';
 import type { KeyRecord } from '../platform/storage/ports/keys.ts';
 import type { MemberRecord } from '../platform/storage/ports/members.ts';
 import type { AccessPresets } from '../platform/storage/ports/presets.ts';
-import type { AppliedSettings } from '../platform/storage/ports/workspaces.ts';
+import type { AppliedSettings, WorkspaceRecord } from '../platform/storage/ports/workspaces.ts';
 import { type GuardrailAssignments, applyGuardrails } from './apply-guardrails.ts';
 import { ConnectionHashes } from './connection-hashes.ts';
 import { deriveKeyNumber } from './key-text.ts';
@@ -27,6 +27,7 @@ export interface KeySource extends AccessPresets {
   listAppliedGuardrails(): Promise<GuardrailAssignments>;
   listAppliedSettings(): Promise<readonly AppliedSettings[]>;
   listMembers(): Promise<readonly MemberRecord[]>;
+  listWorkspaces(): Promise<readonly Pick<WorkspaceRecord, 'id' | 'name'>[]>;
 }
 /** The part of a key that access control uses. */
 export type KnownKey = Pick<
@@ -46,9 +47,11 @@ export interface Access {
    * The same. If the key is not valid in memory, the result is a promise: another process may have created or changed
    * the key since the last poll, so the store is read first.
    *
+   * @param sent all headers with a key, in the form of `authorization`. Clients send a placeholder or a key of another service beside
+   *   the one that counts, so the first valid one does
    * @throws {GatewayError} `authentication`; as a rejection also `unavailable`: the store did not respond
    */
-  identify(authorization: string | undefined, connection?: object): Caller | Promise<Caller>;
+  identify(sent: readonly string[], connection?: object): Caller | Promise<Caller>;
   /**
    * Checks that the store has responded recently. Keys in memory stay valid for `graceMs` without it.
    *
@@ -122,10 +125,11 @@ export async function openAccess(
     const turn = ++started;
     const askedAt = performance.now();
     const read = await source.readRevision(); // before the keys: the next poll finds a change in between
-    const [keys, settings, members] = await Promise.all([
+    const [keys, settings, members, workspaces] = await Promise.all([
       source.listKeys(),
       source.listAppliedSettings(),
       source.listMembers(),
+      source.listWorkspaces(),
     ]);
     const guardrailsOf = applyGuardrails(await source.listAppliedGuardrails()); // after the keys, to include a new key
     const applied = keys.map(guardrailsOf);
@@ -142,6 +146,7 @@ export async function openAccess(
     const defaults = new Map(settings.map((each) => [each.workspaceId, readDefaults(each)])); // shared by all its keys
     const workspaceRates = new Map(settings.map(({ workspaceId, rateLimits }) => [workspaceId, rateLimits]));
     const memberRates = new Map(members.map(({ id, rateLimits }) => [id, rateLimits]));
+    const workspaceNames = new Map(workspaces.map(({ id, name }) => [id, name]));
     const before = callers;
     callers = new Map(
       keys.map((key, at) => [
@@ -152,6 +157,7 @@ export async function openAccess(
             keyName: key.name,
             kind: key.kind,
             workspaceId: key.workspaceId,
+            workspaceName: workspaceNames.get(key.workspaceId),
             memberId: key.memberId,
             internId: key.internId ?? undefined,
             reach: key.internId ? internReach : undefined,
@@ -252,13 +258,20 @@ export async function openAccess(
     const hash = hashes.find(requireHeader(authorization), connection);
     const caller = findValid(hash);
     if (caller) return caller;
-    if (hash !== undefined) {
-      const known = callers.get(hash);
-      refused.refuse(hash, known && { name: known.caller.keyName, disabled: known.disabled });
-    }
-    throw new GatewayError('authentication', 'Invalid or missing API key.');
+    const known = hash === undefined ? undefined : callers.get(hash);
+    if (hash !== undefined) refused.refuse(hash, known && { name: known.caller.keyName, disabled: known.disabled });
+    const problem = known && (known.disabled ? 'The API key is disabled.' : 'The API key has expired.'); // choice 863
+    throw new GatewayError('authentication', problem ?? 'Invalid or missing API key.');
   };
-  const authenticateAfterChanges = async (authorization: string, connection?: object): Promise<Caller> => {
+  /** Finds the caller of the first valid key. */
+  const findFirst = (sent: readonly string[]): Caller | undefined => {
+    for (const authorization of sent) {
+      const caller = findValid(hashes.find(authorization, undefined));
+      if (caller) return caller;
+    }
+    return undefined;
+  };
+  const authenticateAfterChanges = async (sent: readonly string[], connection?: object): Promise<Caller> => {
     nextRead ??= readChanges();
     nextRead.catch(() => {}); // if no request waits for it any more
     try {
@@ -267,7 +280,7 @@ export async function openAccess(
       const text = 'The store did not respond, so this key could not be checked; try again later.';
       throw new GatewayError('unavailable', text, { retryAfterSeconds: 1, cause });
     }
-    return authenticate(authorization, connection);
+    return findFirst(sent.slice(1)) ?? authenticate(sent[0], connection);
   };
 
   await refresh();
@@ -275,12 +288,13 @@ export async function openAccess(
 
   return {
     authenticate,
-    identify(authorization, connection) {
-      const sent = requireHeader(authorization);
-      const hash = hashes.find(sent, connection);
-      const caller = findValid(hash);
+    identify(sent, connection) {
+      const first = requireHeader(sent[0]);
+      const hash = hashes.find(first, connection);
+      const caller = findValid(hash) ?? (sent.length > 1 ? findFirst(sent.slice(1)) : undefined);
       if (caller) return caller;
-      return hash === undefined ? authenticate(sent, connection) : authenticateAfterChanges(sent, connection);
+      const mayBeNew = hash !== undefined || sent.length > 1;
+      return mayBeNew ? authenticateAfterChanges(sent, connection) : authenticate(first, connection);
     },
     checkFresh(graceMs) {
       if (performance.now() - seenAt <= graceMs + POLL_MS) return;

@@ -48,13 +48,8 @@ export interface BootstrapPlan {
 export const DEFAULT_WORKSPACE = 'default';
 export const DEFAULT_MEMBER = 'owner';
 
-/**
- * Creates or updates the objects of the configuration. Idempotent.
- *
- * @returns a warning about keys that are no longer in the file; undefined: none
- * @throws the store's error
- */
-export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan): Promise<string | undefined> {
+/** Creates or updates the objects of the configuration. Idempotent. @throws the store's error */
+export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan): Promise<void> {
   const now = currentTimeMs();
   const workspaces = await store.listWorkspaces();
   const idByName = new Map(workspaces.flatMap(({ id, name }) => [[name, id] as const, [id, id] as const]));
@@ -83,9 +78,8 @@ export async function applyBootstrap(store: BootstrapStore, plan: BootstrapPlan)
       const after = { ...before, ...named(record), rateLimits: { ...before.rateLimits, ...readRateLimits(key) } };
       if (!isDeepStrictEqual(after, before)) await store.putKey({ ...after, updatedAtMs: now });
     }
-    if (!marked.has(record.hash)) await store.markBootstrapKey(record.hash);
+    if (!marked.has(record.hash)) await store.markBootstrapKey(record.hash, true);
   }
-  return findOrphanedKeys(store, plan);
 }
 
 /** Returns a function from names and ids of workspaces to their ids. */
@@ -100,34 +94,24 @@ function getWorkspaceId(idByName: ReadonlyMap<string, string>, workspace: string
   return id;
 }
 
+/** Finds keys that an earlier `bootstrap` defined and this one no longer names. @throws the store's error */
+export async function findRemovedKeys(
+  store: Pick<BootstrapStore, 'listKeys' | 'listBootstrapKeys'>,
+  plan: Pick<BootstrapPlan, 'keys'>,
+): Promise<KeyRecord[]> {
+  const removed = new Set(await store.listBootstrapKeys());
+  for (const { key } of plan.keys) removed.delete(hashKey(key));
+  return removed.size === 0 ? [] : (await store.listKeys()).filter(({ hash }) => removed.has(hash));
+}
+
 /** Maximum number of keys that a message names. */
 const NAMED = 10;
 
-/**
- * Finds keys that an earlier `bootstrap` created, that this one no longer names, and that are still valid. Removing a
- * key from the file does not disable it, since other hosts may have another file, or the key may be managed otherwise
- * by now.
- *
- * @returns a sentence that names them, and how to disable them; undefined if there are none
- * @throws the store's error
- */
-export async function findOrphanedKeys(
-  store: Pick<BootstrapStore, 'listKeys' | 'listBootstrapKeys'>,
-  plan: Pick<BootstrapPlan, 'keys'>,
-): Promise<string | undefined> {
-  const marked = new Set(await store.listBootstrapKeys());
-  for (const { key } of plan.keys) marked.delete(hashKey(key));
-  if (marked.size === 0) return undefined;
-  const now = currentTimeMs();
-  const left = (await store.listKeys()).filter(
-    ({ hash, disabled, expiresAtMs }) =>
-      marked.has(hash) && !disabled && (expiresAtMs ?? Number.POSITIVE_INFINITY) > now,
-  );
-  if (left.length === 0) return undefined;
-  const names = left.slice(0, NAMED).map(({ name, hash }) => `"${name}" (${hash.slice(0, 12)})`);
-  const more = left.length > NAMED ? ` and ${left.length - NAMED} more` : '';
-  const [are, one] = left.length === 1 ? ['This key is', 'it'] : ['These keys are', 'one'];
-  return `${are} no longer in bootstrap.keys and may still be used: ${names.join(', ')}${more}. End ${one} with "headgate keys disable ${left[0]!.hash.slice(0, 12)}".`;
+/** Names keys for a message: `"app" (0123456789ab)`. */
+export function nameKeys(keys: readonly Pick<KeyRecord, 'name' | 'hash'>[]): string {
+  const names = keys.slice(0, NAMED).map(({ name, hash }) => `"${name}" (${hash.slice(0, 12)})`);
+  const more = keys.length > NAMED ? ` and ${keys.length - NAMED} more` : '';
+  return `${names.join(', ')}${more}`;
 }
 
 /** Gateways that start at the same time on one store derive the same id. */

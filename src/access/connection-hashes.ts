@@ -1,4 +1,5 @@
 import { hashKey } from './key-text.ts';
+import { readSentKey } from './read-sent-key.ts';
 
 /** The hashes of the keys that were sent last on each open connection. */
 export class ConnectionHashes {
@@ -20,7 +21,7 @@ export class ConnectionHashes {
 }
 
 function readHash(authorization: string): string | undefined {
-  const text = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
+  const text = readSentKey(authorization);
   return text === undefined ? undefined : hashKey(text);
 }
 

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
-import type { ResponseRequest } from '../domain/request.ts';
 import { type CallerRateLimits, noRateLimits, type RateLimits } from '../domain/rate-limits.ts';
 import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
 import { type LimitSettings, RateLimiter, type Ticket } from './rate-limits.ts';
@@ -16,7 +15,8 @@ interface Asked {
   rateLimits?: CallerRateLimits;
   model?: string;
   models?: string[];
-  stream?: boolean;
+  isConcurrent?: boolean;
+  tokens?: number;
 }
 
 function limit(settings: Partial<LimitSettings>) {
@@ -31,11 +31,18 @@ function limit(settings: Partial<LimitSettings>) {
     onHit: (scope, what) => hits.push(`${scope} ${what}`),
     now: () => now,
   });
-  const admit = ({ key = 'k', workspace = 'w', model = 'acme/m', stream = false, ...more }: Asked = {}) => {
+  const admit = ({
+    key = 'k',
+    workspace = 'w',
+    model = 'acme/m',
+    isConcurrent = true,
+    tokens = 0,
+    ...more
+  }: Asked = {}) => {
     const { member: memberId = null, rateLimits, ...named } = more;
     const caller = { keyHash: key, keyName: `named ${key}`, workspaceId: workspace, memberId, rateLimits } as Caller;
-    const request = { ...(named.models ? named : { model }), stream, input: [] } as ResponseRequest;
-    return limits.admit(caller, request, `gen-${++requests}`) as Ticket | undefined; // from memory: at once
+    const demand = { ...(named.models ? named : { model }), isConcurrent, estimateTokens: () => tokens };
+    return limits.admit(caller, demand, `gen-${++requests}`) as Ticket | undefined; // from memory: at once
   };
   const pass = (ms: number) => {
     now += ms;
@@ -61,7 +68,7 @@ describe('requests per minute', () => {
     admit();
     expect(refusal()).toMatchObject({
       kind: 'rate_limited',
-      message: 'The key named k is limited to 2 requests a minute (limits.requests_per_minute); try again in 30 s.',
+      message: 'The key "named k" is limited to 2 requests a minute (limits.requests_per_minute); try again in 30 s.',
       retryAfterSeconds: 30,
       rateLimit: { limit: 2, remaining: 0 },
     });
@@ -90,11 +97,11 @@ describe('requests per minute', () => {
     const { admit, hits, refusal } = limit(settings);
     admit();
     admit();
-    expect(refusal().message).toContain('The key named k');
+    expect(refusal().message).toContain('The key "named k"');
     admit({ key: 'other' });
     expect(refusal({ key: 'third' }).message).toContain('This workspace');
     admit({ key: 'fourth', workspace: 'v' });
-    expect(refusal({ key: 'fifth', workspace: 'u' }).message).toContain('The model acme/* is limited to 4');
+    expect(refusal({ key: 'fifth', workspace: 'u' }).message).toContain('The model "acme/*" is limited to 4');
     admit({ key: 'fifth', workspace: 'u', model: 'other/m' });
     expect(hits).toEqual(['key requests_per_minute', 'workspace requests_per_minute', 'model requests_per_minute']);
   });
@@ -109,10 +116,10 @@ describe('limits that are set for a key, a member or a workspace', () => {
     const of = (key: string, member: string) => ({ key, member, rateLimits });
     admit(of('k', 'ada'));
     expect(refusal(of('k', 'ada')).message).toContain(
-      'The key named k is limited to 1 requests a minute (requests_per',
+      'The key "named k" is limited to 1 request a minute (requests_per',
     );
     admit(of('l', 'ada'));
-    expect(refusal(of('m', 'ada')).message).toContain('The member ada is limited to 2');
+    expect(refusal(of('m', 'ada')).message).toContain('The member "ada" is limited to 2');
     admit(of('m', 'ben'));
     expect(refusal(of('n', 'ben')).message).toContain('(requests_per_minute of the workspace); try again');
     expect(hits).toEqual(['key', 'member', 'workspace'].map((kind) => `${kind} requests_per_minute`));
@@ -123,7 +130,7 @@ describe('limits that are set for a key, a member or a workspace', () => {
     admit();
     admit({ rateLimits: { key: only(5) } });
     expect(refusal({ rateLimits: { key: only(5) } }).message).toContain('2 requests a minute (limits.requests_per');
-    expect(refusal({ rateLimits: { key: only(1) } }).message).toContain('1 requests a minute (requests_per_minute of');
+    expect(refusal({ rateLimits: { key: only(1) } }).message).toContain('1 request a minute (requests_per_minute of');
     expect(refusal({ rateLimits: { key: { ...none, tokens_per_minute: 5 } } }).message).toContain('2 requests');
   });
 
@@ -145,16 +152,61 @@ describe('tokens per minute', () => {
     pass(50_000);
     admit();
   });
+
+  it('are reserved for requests in flight, for a minute at most', () => {
+    const { admit, pass, refusal } = limit({ tokens_per_minute: 100 });
+    admit({ tokens: 60 });
+    const { message, ...error } = refusal({ tokens: 60 });
+    expect(message).toContain(
+      '(limits.tokens_per_minute), and requests in flight have reserved the rest; try again in 5 s.',
+    );
+    expect(error).toMatchObject({ rateLimit: { unit: 'tokens', limit: 100, remaining: 40 } });
+    const second = admit({ tokens: 40 })!;
+    second.end(0, true);
+    admit({ tokens: 40 });
+    pass(60_000);
+    admit({ tokens: 100 });
+  });
+
+  it('are reserved up to the strictest limit of the request', () => {
+    const { admit, refusal } = limit({ tokens_per_minute: 100, workspace: { ...none, tokens_per_minute: 1000 } });
+    admit({ key: 'greedy', tokens: 1_000_000 });
+    expect(refusal({ key: 'greedy', tokens: 1 }).message).toContain('named greedy');
+    admit({ key: 'other', tokens: 100 });
+  });
 });
 
-describe('concurrent streams', () => {
+describe('concurrent requests', () => {
   it('are available again as soon as one ends, however it ended', () => {
-    const { admit, refusal } = limit({ concurrent_streams: 1 });
-    const first = admit({ stream: true })!;
-    expect(refusal({ stream: true }).message).toContain('1 streams at a time');
-    admit(); // one that is no stream
+    const { admit, refusal } = limit({ concurrent_requests: 1 });
+    const first = admit()!;
+    expect(refusal().message).toContain('1 request at a time');
+    admit({ isConcurrent: false }); // one that generates nothing
     first.end(0, false);
-    admit({ stream: true });
+    admit();
+  });
+});
+
+describe('what is left', () => {
+  it('is that of the strictest limit of each unit, with the request itself', () => {
+    const { admit } = limit({
+      requests_per_minute: 10,
+      workspace: { ...none, requests_per_minute: 2, tokens_per_minute: 1000 },
+      models: [{ ...none, model: 'acme/*', tokens_per_minute: 1000 }],
+    });
+    const resetAtMs = 1_800_000_060_000;
+    expect(admit({ tokens: 300 })!.rests).toEqual([
+      { unit: 'requests', limit: 2, remaining: 1, resetAtMs },
+      { unit: 'tokens', limit: 1000, remaining: 700, resetAtMs },
+    ]);
+    expect(admit({ workspace: 'v', tokens: 600 })!.rests).toMatchObject([
+      { remaining: 1 },
+      { limit: 1000, remaining: 100 },
+    ]);
+  });
+
+  it('is nothing without limits that count in a minute', () => {
+    expect(limit({ concurrent_requests: 5 }).admit()!.rests).toEqual([]);
   });
 });
 
@@ -167,7 +219,7 @@ describe('limits of models that a request reaches later', () => {
     const ticket = admit(of('acme/a', 'acme/b', 'other/m'))!;
     for (const model of ['acme/b', 'other/m', 'acme/b', 'acme/b:nitro']) expect(ticket.enter(model)).toBeUndefined();
     admit({ model: 'acme/b' });
-    expect(refusal({ model: 'acme/b' }).message).toContain('The model acme/b is limited to 2');
+    expect(refusal({ model: 'acme/b' }).message).toContain('The model "acme/b" is limited to 2');
     expect(admit(of('acme/a', 'acme/b'))!.enter('acme/b')).toMatchObject({
       kind: 'rate_limited',
       rateLimit: { limit: 2 },
@@ -183,13 +235,13 @@ describe('limits of models that a request reaches later', () => {
     refusal({ model: 'acme/a' });
   });
 
-  it('count tokens for the last model, and end the streams of all', () => {
-    const { admit, refusal } = limit({ models: models({ tokens_per_minute: 5, concurrent_streams: 1 }) });
-    const ticket = admit({ ...of('acme/a', 'acme/b'), stream: true })!;
+  it('count tokens for the last model, and end the places of all', () => {
+    const { admit, refusal } = limit({ models: models({ tokens_per_minute: 5, concurrent_requests: 1 }) });
+    const ticket = admit(of('acme/a', 'acme/b'))!;
     for (const model of ['acme/a', 'acme/b']) expect(ticket.enter(model)).toBeUndefined();
-    expect(refusal({ model: 'acme/a', stream: true }).message).toContain('1 streams at a time');
+    expect(refusal({ model: 'acme/a' }).message).toContain('1 request at a time');
     ticket.end(5, false);
-    admit({ model: 'acme/a', stream: true });
+    admit({ model: 'acme/a' });
     expect(refusal({ model: 'acme/b' }).message).toContain('5 tokens a minute');
   });
 
@@ -199,19 +251,19 @@ describe('limits of models that a request reaches later', () => {
       models: models({ requests_per_minute: 1, tokens_per_minute: 60 }),
     });
     const ticket = admit({ model: 'acme/a' })!;
-    const inner = ticket.openInner('gen-inner');
+    const inner = ticket.openInner('gen-inner', () => 0);
     expect(inner.enter('acme/b')).toBeUndefined();
-    expect(ticket.openInner('gen-second').enter('acme/b')).toMatchObject({ kind: 'rate_limited' });
+    expect(ticket.openInner('gen-second', () => 0).enter('acme/b')).toMatchObject({ kind: 'rate_limited' });
     inner.end(50, false);
     ticket.end(50, false);
-    expect(refusal({ key: 'other', model: 'acme/b' }).message).toContain('The model acme/b is limited to 1 requests');
+    expect(refusal({ key: 'other', model: 'acme/b' }).message).toContain('The model "acme/b" is limited to 1 request');
     expect(refusal({ model: 'other/m' }).message).toContain('100 tokens a minute');
   });
 
   it('count no tokens of such a request for the model of the other', () => {
     const { admit, refusal } = limit({ models: models({ tokens_per_minute: 60 }) });
     const ticket = admit({ model: 'acme/a' })!;
-    const inner = ticket.openInner('gen-inner');
+    const inner = ticket.openInner('gen-inner', () => 0);
     inner.enter('acme/b');
     inner.end(60, false);
     ticket.end(59, false);

@@ -12,6 +12,18 @@ export function sayPromptTooLong(message: string, tokens?: Tokens): string {
   return `prompt is too long${counts}. ${message}`;
 }
 
+/**
+ * The same with the words that clients of Gemini look for.
+ *
+ * @see https://github.com/google-gemini/gemini-cli/issues/12214
+ */
+export function sayInputTooLong(message: string, tokens?: Tokens): string {
+  const { input, max } = tokens ?? {};
+  const count = input === undefined ? '' : ` (${input})`;
+  const limit = max === undefined ? '' : ` (${max})`;
+  return `The input token count${count} exceeds the maximum number of tokens allowed${limit}. ${message}`;
+}
+
 /** The same with the words that clients of chat completions look for. */
 export function sayMaximumContext(message: string, tokens?: Tokens): string {
   return tokens?.max === undefined

@@ -1,12 +1,13 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Ticket } from '../access/rate-limits.ts';
+import type { Demand, Ticket } from '../access/rate-limits.ts';
 import type { Caller } from '../domain/caller.ts';
 import { asGatewayError, type GatewayError } from '../domain/errors.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { RequestSettings } from '../domain/request.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 import type { OpenRequests } from '../http/open-requests.ts';
+import { type WriteRateHeaders, writeRateHeaders } from '../http/rate-headers.ts';
 import type { ResponseHeaders } from '../http/sse.ts';
 import { ClientWatch, type Deadline } from '../http/watch-client.ts';
 import { ledgerUnavailable } from '../metering/ledger.ts';
@@ -22,7 +23,7 @@ export interface ServeRunParts {
   /** Whether the ledger can keep a record of another request. */
   canRecord: () => boolean;
   /** Admits a request, or rejects it with 429. A promise only if it is counted in another process. */
-  admit: (caller: Caller, request: RequestSettings, id: string) => MaybePromise<Ticket | undefined>;
+  admit: (caller: Caller, demand: Demand, id: string) => MaybePromise<Ticket | undefined>;
   /** Where runs are registered, so that a shutdown can end them. */
   open: OpenRequests;
   describeRun: (run: RunBase) => RouterMetadata | undefined;
@@ -33,8 +34,11 @@ export interface ServeRunParts {
 /** A request of one API that has passed all checks of its body. */
 export interface AcceptedRequest<R extends RunBase>
   extends Pick<RunOrigin, 'ignoredFields' | 'clamped' | 'modelDefault' | 'pluginDefaults' | 'preset'> {
-  /** The fields that the rate limits read. */
-  settings: RequestSettings;
+  settings: Pick<RequestSettings, 'model' | 'models' | 'stream'>;
+  /** Estimates the tokens of its input and output. */
+  estimateTokens: () => number;
+  /** Writes what is left of the rate limits. Absent: as for clients of OpenAI. */
+  writeRates?: WriteRateHeaders;
   deadline: Deadline;
   createRun: (origin: RunOrigin) => R;
   /**
@@ -79,10 +83,14 @@ export function serveRun<R extends RunBase>(
   try {
     const accepted = accept();
     if (!parts.canRecord()) throw ledgerUnavailable();
-    const admitted = parts.admit(request.caller!, accepted.settings, request.generationId); // the route needs a key
+    const { settings, estimateTokens, writeRates = writeRateHeaders } = accepted;
+    const demand = { model: settings.model, models: settings.models, isConcurrent: true, estimateTokens };
+    const admitted = parts.admit(request.caller!, demand, request.generationId); // the route needs a key
     // A suspended function would keep the parts of the body that no later stage needs. This one is not suspended.
-    const serve = (ticket: Ticket | undefined) =>
-      finishRun(parts, request, reply, openRun(parts, request, reply, accepted, { handledAt, ticket }));
+    const serve = (ticket: Ticket | undefined) => {
+      if (ticket) reply.headers(writeRates(ticket.rests));
+      return finishRun(parts, request, reply, openRun(parts, request, reply, accepted, { handledAt, ticket }));
+    };
     return admitted instanceof Promise ? admitted.then(serve) : serve(admitted);
   } catch (error) {
     return Promise.reject(error);
@@ -169,7 +177,7 @@ async function finishRun<R extends RunBase>(
     stream?.close();
     client.stop();
     end();
-    ticket?.end(run.usage?.totalTokens ?? 0, isOverLimit(run));
+    ticket?.end(run.recordedTokens ?? 0, isOverLimit(run));
   }
   if (run.error && run.error.status >= 500) request.failure = run.error;
   return reply.hijack();

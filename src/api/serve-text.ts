@@ -1,14 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findServedTools } from '../domain/depth-headers.ts';
+import type { SummarySeal } from '../domain/compaction.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { InputItem } from '../domain/items.ts';
 import type { ResponseObject } from '../domain/response.ts';
 import { LARGE_TEXT } from '../http/chunked-body.ts';
 import type { Route } from '../http/routes.ts';
+import type { WriteRateHeaders } from '../http/rate-headers.ts';
 import { type EventFormat, EventStream, type ResponseHeaders } from '../http/sse.ts';
+import { estimateResponseTokens } from '../pipeline/accounting/reserved-tokens.ts';
 import { copyError } from '../pipeline/copy-error.ts';
 import { createResponse } from '../pipeline/create-response.ts';
+import { warmUp } from '../pipeline/warm-up.ts';
 import { failRun } from '../pipeline/events/fail-run.ts';
 import { EventFold } from '../pipeline/events/fold-events.ts';
 import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
@@ -19,6 +23,7 @@ import type { ModulePlugins } from '../requests/module-plugins.ts';
 import { type RenameFields, renameIssues, renameMetadata } from '../requests/rename-fields.ts';
 import type { RequestHints } from '../requests/request-hints.ts';
 import type { ParsedRequest } from '../requests/responses/request.ts';
+import { findBetas } from '../requests/messages/format-headers.ts';
 import { findSessionHeader } from '../requests/session-header.ts';
 import { type AcceptedRequest, type RunResponse, type ServeRunParts, serveRun } from './serve-run.ts';
 
@@ -28,6 +33,7 @@ export interface TextParts extends ServeRunParts {
   modules: ModulePlugins;
   /** Maximum number of server-tool steps of a request with conditions. */
   maxSteps: () => number;
+  summaries: SummarySeal;
   requestMs: () => number;
   keepAliveMs: () => number;
 }
@@ -41,8 +47,14 @@ export interface AcceptedText {
   openFormat: (run: Run) => EventFormat;
   /** Writes a whole response as JSON. */
   writeWhole: (response: ResponseObject, run: Run) => string;
+  /** Whether the response has no output, and no model is called. */
+  isWarmUp?: boolean;
   /** Whether clients send reasoning back in the next turn, without a setting for it. */
   returnsReasoning?: boolean;
+  /** Whether the API has no form for a call of a tool that the client did not offer. */
+  onlyOfferedCalls?: boolean;
+  /** Writes what is left of the rate limits. Absent: as for clients of OpenAI. */
+  writeRates?: WriteRateHeaders;
   /** Names the fields in a text as the body does. Absent: they have the names of `POST /responses`. */
   rename?: RenameFields;
 }
@@ -63,9 +75,13 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
     request.body = undefined; // `read` has what the run needs of it
     const { read } = accepted;
     const settings = read.request;
+    const betas = settings.native?.format === 'anthropic-messages' ? undefined : findBetas(headers);
+    if (betas) settings.anthropic_betas = betas;
     const source = rawBody && new BodySource(rawBody, accepted.readItems);
     return {
       settings,
+      estimateTokens: () => estimateResponseTokens(settings),
+      writeRates: accepted.writeRates,
       deadline: { ms: parts.requestMs(), setting: 'timeouts.request_ms' },
       ignoredFields: read.ignoredFields,
       clamped: read.clamped,
@@ -77,6 +93,7 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
           ...origin,
           request: settings,
           returnsReasoning: accepted.returnsReasoning,
+          onlyOfferedCalls: accepted.onlyOfferedCalls,
           source,
           servedTools: findServedTools(headers),
           memory: bodyShare,
@@ -94,8 +111,10 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
     { raw }: FastifyReply,
     { accepted, headers }: { accepted: AcceptedText; headers: () => ResponseHeaders },
   ): RunResponse {
-    const options = { headers, keepAliveMs: parts.keepAliveMs() };
-    return new StreamedText(pipeline, run, new EventStream(raw, options, accepted.openFormat(run)));
+    const format = accepted.openFormat(run);
+    const keepAliveMs = format.keepAlive === '' ? 0 : parts.keepAliveMs();
+    const respond = accepted.isWarmUp ? warmUp : createResponse;
+    return new StreamedText(pipeline, run, new EventStream(raw, { headers, keepAliveMs }, format), respond);
   }
 
   function bufferResponse(run: Run, reply: FastifyReply, { writeWhole }: AcceptedText): RunResponse {
@@ -113,17 +132,9 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
   return (request, reply) => {
     let accepted: AcceptedText | undefined;
     const served = serveRun(parts, request, reply, () => {
-      const { defaults, presets, reach } = request.caller!; // the route needs a key
-      accepted = api(request, {
-        sessionId: findSessionHeader(request.headers),
-        defaultModel: defaults?.textModel,
-        savedPlugins: defaults?.plugins,
-        presets,
-        modules: parts.modules,
-        disabledTools: defaults?.disabledTools,
-        maxSteps: parts.maxSteps(),
-        reach,
-      });
+      const hints = readHints(parts, request);
+      const { defaults } = request.caller!; // the route needs a key
+      accepted = api(request, { ...hints, savedPlugins: defaults?.plugins, maxSteps: parts.maxSteps() });
       return accept(request, reply, accepted);
     });
     const rename = accepted?.rename;
@@ -132,6 +143,20 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
       if (request.routerMetadata) request.routerMetadata = renameMetadata(request.routerMetadata, rename);
       throw renameError(error, rename);
     });
+  };
+}
+
+/** Reads the facts about a request that every API of texts needs. */
+export function readHints({ modules, summaries }: TextParts, { caller, headers }: FastifyRequest): RequestHints {
+  const { defaults, presets, reach, workspaceId } = caller!; // the route needs a key
+  return {
+    sessionId: findSessionHeader(headers),
+    defaultModel: defaults?.textModel,
+    presets,
+    modules,
+    disabledTools: defaults?.disabledTools,
+    openSummary: (sealed) => summaries.open(workspaceId, sealed),
+    reach,
   };
 }
 
@@ -147,15 +172,17 @@ class StreamedText implements RunResponse {
   private readonly pipeline: ResponsePipeline;
   private readonly served: Run;
   private readonly events: EventStream;
+  private readonly respond: typeof createResponse;
 
-  constructor(pipeline: ResponsePipeline, served: Run, events: EventStream) {
+  constructor(pipeline: ResponsePipeline, served: Run, events: EventStream, respond: typeof createResponse) {
     this.pipeline = pipeline;
     this.served = served;
     this.events = events;
+    this.respond = respond;
   }
 
   run(): Promise<void> {
-    return createResponse(this.pipeline, this.served, this.events);
+    return this.respond(this.pipeline, this.served, this.events);
   }
 
   end(): undefined {

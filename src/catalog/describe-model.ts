@@ -5,16 +5,16 @@ import type { EndpointRecord, ModelRecord } from './records.ts';
 const isOver = ({ expiration_date: end }: ModelRecord): boolean => end !== undefined && Date.parse(end) <= Date.now();
 
 /**
- * Creates the model of a record. It is hidden after its end date. Unknown fields are empty, and an unknown date is
- * 1970, so that any other is newer.
+ * Creates the model of a record. It is hidden after its end date. Unknown fields are empty. An unknown date is
+ * 1970 and not in the slug, so that any other is newer.
  */
 export function describeModel(record: ModelRecord): Model {
-  const { id, created = '1970-01-01' } = record;
+  const { id, created } = record;
   return {
     id,
-    canonicalSlug: record.canonical_slug ?? `${id}-${created.replaceAll('-', '')}`,
+    canonicalSlug: record.canonical_slug ?? (created === undefined ? id : `${id}-${created.replaceAll('-', '')}`),
     name: record.name ?? id,
-    created: Math.floor(Date.parse(created) / 1000),
+    created: created === undefined ? 0 : Math.floor(Date.parse(created) / 1000),
     contextLength: record.context_length,
     maxOutputTokens: record.max_output_tokens,
     input: record.input ?? ['text'],

@@ -40,7 +40,7 @@ function writeFacts(
     Data: resolve(dataDir),
     Config: file ?? 'no file, so the defaults',
     Providers: listProviders(loaded),
-    Next: suggestNext(loaded),
+    Next: `${suggestNext(loaded)} (in a clone, "headgate" is "npm run -s headgate --")`,
   };
   return Object.entries(rows)
     .map(([name, text]) => `  ${colorize(terminal, 'dim', name.padEnd(9))}  ${text}\n`)

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,8 @@ import { compileCache } from '../../tests/lifecycle/gateway-process.ts';
 import { createKeyText, hashKey } from '../access/key-text.ts';
 import { loadConfig } from '../config/load.ts';
 import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
+import { json } from '../testing/scripted-responses.ts';
+import { type ScriptedRequest, startUpstream } from '../testing/scripted-upstream.ts';
 import { runCli } from './program.ts';
 
 const entry = fileURLToPath(new URL('../cli.ts', import.meta.url));
@@ -90,6 +92,7 @@ describe('headgate', () => {
     const help = await finish(['--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
     expect(help.stdout).toContain('Examples:');
+    expect(help.stdout).toMatch(/Responses, chat\s+completions, Messages and Gemini/);
   });
 
   it.each([
@@ -383,6 +386,13 @@ describe('a command that only reads', () => {
     });
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });
+
+  it.each([['keys', 'list'], ['doctor'], ['budgets']])('says that a folder cannot be read: %j', async (...args) => {
+    symlinkSync('loop', join(cwd, 'loop'));
+    const { code, stdout, stderr } = await call([...args, '--data', join(cwd, 'loop/data')]);
+    expect(code).toBe(1);
+    expect(stdout + stderr).toContain('ELOOP');
+  });
 });
 
 describe('headgate keys', () => {
@@ -504,8 +514,16 @@ describe('headgate keys', () => {
   });
 
   it.each([
-    [['--organization'], /^Created the inference key "key-[0-9a-f]{8}" for the organization\. Its text/m, /^sk-rt-v1-/],
-    [['--management'], /^Created the management key "key-[0-9a-f]{8}"\. Its text/m, /^sk-rt-mgmt-v1-/],
+    [
+      ['--organization'],
+      /^Created the inference key "key-[0-9a-f]{8}" for the organization\. The key is not shown again/m,
+      /^sk-rt-v1-/,
+    ],
+    [
+      ['--management'],
+      /^Created the management key "key-[0-9a-f]{8}"\. The key is not shown again/m,
+      /^sk-rt-mgmt-v1-/,
+    ],
   ])('creates one with %j', async (args, what, text) => {
     const { stdout, stderr } = await call(['keys', 'create', ...args]);
     expect(stderr).toMatch(what);
@@ -665,6 +683,32 @@ describe('headgate doctor', () => {
     expect(withOther.stdout).toMatch(/^fail +port +.* is in use by another program\n +-> Stop it/m);
   });
 
+  it('prints how to make the rules permanent that its gateway has learned', async () => {
+    const upstream = await startUpstream();
+    upstream.always(({ body }: ScriptedRequest) =>
+      Object.hasOwn(body as object, 'top_p')
+        ? json({ error: { message: "Unsupported parameter: 'top_p'." } }, { status: 400 })
+        : json({ choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hello.' } }] }),
+    );
+    const models = [{ model: 'acme/one' }, { model: 'acme/wild-*', upstream_model: '*' }];
+    const acme = { id: 'acme', wire: 'openai-chat', base_url: upstream.url, models };
+    write('headgate.yaml', JSON.stringify({ providers: [acme] }));
+    const { running, url } = await startUp();
+    const key = /sk-rt-v1-\w+/.exec(running.stdout)![0];
+    for (const model of ['acme/one', 'acme/wild-cat']) {
+      expect((await ask(url, key, { model, input: 'Hi', top_p: 0.5 })).status).toBe(200);
+    }
+    await upstream.close();
+    const { stdout } = await call(['doctor'], { HEADGATE_SERVER_PORT: new URL(url).port });
+    const advice =
+      '-> To make this permanent, add to the model in headgate.yaml: dialect: {"fields":{"top_p":{"send":false}}}';
+    expect(stdout).toMatch(
+      /^warn +acme +refuses `top_p` for acme\/one; the gateway sends requests without that for a day$/m,
+    );
+    expect(stdout).toMatch(/^warn +acme +refuses `top_p` for a model of acme\/wild-\*; /m);
+    expect(stdout.split(advice)).toHaveLength(3);
+  });
+
   it('prints how to fix a master key that others can read, and a file that is not a database', async () => {
     await call(['keys', 'create']);
     write('data/master.key', 'x');
@@ -681,6 +725,76 @@ describe('headgate doctor', () => {
     expect(stdout).toMatch(/^fail +master key .*mode 0644: others can read it\n +-> chmod 600 /m);
     expect(stdout).toMatch(/^fail +storage .*is not a SQLite database/m);
     expect(stdout).toMatch(/2 problems\.\n$/);
+  });
+
+  it('lists every error in a dialect with its line, and continues', async () => {
+    const text = `providers:
+  - id: lab
+    wire: openai-chat
+    base_url: http://127.0.0.1:9/v1
+    dialect:
+      tools: { mox: 3, with_search: false }
+      stream_usage: 1
+      effort: [low]
+      nonsense: true
+      fields:
+        top_p: { mox: 1 }
+        "a.b": [{ max: 1 }, { send: "\${FLAG}" }]
+    models:
+      - model: acme/one
+        dialect:
+          turns: { system: frist }
+  - id: both
+    wire: openai
+    base_url: http://127.0.0.1:9/v1
+    models: [{ model: acme/two }]
+    dialect: { cache: { maximum: 3 } }
+`;
+    const place = 'headgate.yaml:(\\d+): ';
+    write('headgate.yaml', text);
+    const { code, stdout } = await call(['doctor'], { HEADGATE_SERVER_PORT: '0', FLAG: 'hunter2-secret' });
+    expect(code).toBe(1);
+    expect(
+      [...stdout.matchAll(new RegExp(`^fail +config +${place}(.*)$`, 'gm'))].map(([, line, says]) => [line, says]),
+    ).toEqual([
+      ['6', 'providers[0].dialect.tools.mox: is not known here; did you mean `max`?'],
+      ['6', expect.stringMatching(/dialect\.tools\.with_search: has no effect on the wire openai-chat\. .*gemini/)],
+      ['7', 'providers[0].dialect.stream_usage: must be true or false'],
+      ['8', 'providers[0].dialect.effort: is not a setting of openai-chat; did you mean `efforts`?'],
+      [
+        '9',
+        expect.stringMatching(/^providers\[0\]\.dialect\.nonsense: .*; the settings are max_tokens_field, .*tools/),
+      ],
+      ['11', 'providers[0].dialect.fields.top_p.mox: is not known here; did you mean `max`?'],
+      ['12', 'providers[0].dialect.fields.a.b[1].send: must be true or false'],
+      [
+        '16',
+        'providers[0].models[0].dialect.turns.system: must be one of `anywhere`, `first`, `not_last`, `user`, got "frist"; did you mean `first`?',
+      ],
+      [
+        '21',
+        'providers[1].dialect.cache.maximum: is not known here; the fields are `max`, `longest_first`, `scope`, `ttl`',
+      ],
+    ]);
+    expect(stdout).not.toContain('hunter2');
+    expect(stdout).toMatch(/^ok +storage /m);
+    const start = await call(['start'], { HEADGATE_SERVER_PORT: '0', FLAG: 'true' });
+    expect(start.code).not.toBe(0);
+    expect(start.stderr).toMatch(new RegExp(`${place}providers\\[1\\]\\.dialect\\.cache\\.maximum: is not known here`));
+  });
+
+  it('warns of a field in a dialect that is probably misspelled', async () => {
+    const dialect = '{ fields: { temprature: { max: 1 }, safe_prompt: { send: false } } }';
+    write(
+      'headgate.yaml',
+      `providers: [{ id: a, wire: openai-chat, base_url: "http://127.0.0.1:1", models: [{ model: a/b }], dialect: ${dialect} }]\n`,
+    );
+    const { code, stdout } = await call(['doctor'], { HEADGATE_SERVER_PORT: '0' });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^warn +config +providers\[0\]\.dialect\.fields\.temprature is not a field that Headgate knows; did you mean `temperature`\?$/m,
+    );
+    expect(stdout).not.toContain('safe_prompt');
   });
 
   it('names the models without a price if the configuration limits spending', async () => {

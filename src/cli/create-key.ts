@@ -51,7 +51,7 @@ export async function addKey({ stdout, stderr }: Terminal, config: Config, optio
   const owner = key.memberId === null ? 'the organization' : `the member ${key.memberId}`;
   const what = kind === 'management' ? `management key "${key.name}"` : `inference key "${key.name}" for ${owner}`;
   const until = key.expiresAtMs === null ? '' : `, valid until ${new Date(key.expiresAtMs).toISOString()}`;
-  stderr.write(`Created the ${what}${until}. Its text is shown only this once.\n`);
+  stderr.write(`Created the ${what}${until}. The key is not shown again.\n`);
 }
 
 function readKind({ member, organization, management }: CreateKeyOptions): KeyRecord['kind'] {

@@ -44,7 +44,7 @@ export async function removeCredits({ stdout, stderr }: Terminal, config: Config
 /** Prints the added, spent and remaining credits. */
 export async function showCredits(
   { stdout, stderr }: Terminal,
-  config: Config,
+  config: Pick<Config, 'storage'>,
   { json }: { json?: boolean },
 ): Promise<void> {
   const balance = await readStore({ config, stderr }, readBalance);

@@ -9,6 +9,8 @@ export interface RequestFit {
   rules: readonly string[];
   /** What the endpoint does not get, or gets in another form, as in `router_metadata`. */
   changes: readonly string[];
+  /** The reason why the endpoint cannot get the request, so that the gateway uses the next one. */
+  rejection?: GatewayError;
 }
 
 /**
@@ -33,6 +35,6 @@ export function describeFit(request: ResponseRequest, endpoint: Endpoint): Reque
     return { rules, changes: [...new Set([...changed, ...dropped, ...adapted])] };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    return { rules, changes: [error.message] };
+    return { rules, changes: [], rejection: error };
   }
 }

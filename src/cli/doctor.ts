@@ -6,11 +6,12 @@ import { checkContentFilters } from './checks/content-filters.ts';
 import { checkCounters } from './checks/counters.ts';
 import { checkFileBucket } from './checks/file-bucket.ts';
 import type { Finding } from './checks/finding.ts';
+import { checkLearnedRules } from './checks/learned-rules.ts';
 import { checkDataDir, checkMasterKey, checkNode, checkWorkers } from './checks/machine.ts';
 import { checkMcpServers } from './checks/mcp-servers.ts';
 import { checkModels } from './checks/models.ts';
 import { checkModeration } from './checks/moderation.ts';
-import { checkOrphanedKeys } from './checks/orphaned-keys.ts';
+import { checkRemovedKeys } from './checks/removed-keys.ts';
 import { checkPluginModules, checkToolModules } from './checks/plugins.ts';
 import { checkPort } from './checks/port.ts';
 import { checkPrices } from './checks/prices.ts';
@@ -53,7 +54,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
     findings.push(
       ...(await checkFileBucket(config, { probe: options.probe ?? false })),
       ...(await checkQuarantine(dataDir)),
-      ...(await checkOrphanedKeys(config)),
+      ...(await checkRemovedKeys(config)),
       ...(await checkModels(loaded)),
       ...(await checkPluginModules(config)),
       ...(await checkToolModules(config)),
@@ -61,7 +62,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
     const byProvider = await Promise.all(
       config.providers.map((one) => checkProvider(one, { probe: options.probe ?? false })),
     );
-    findings.push(...byProvider.flat(), ...checkPrices(loaded));
+    findings.push(...byProvider.flat(), ...(await checkLearnedRules(loaded)), ...checkPrices(loaded));
     findings.push(await checkSandbox(loaded));
     findings.push(...(await checkSearchEngines(config, { probe: options.probe ?? false })));
     findings.push(...(await checkMcpServers(config, { probe: options.probe ?? false })));

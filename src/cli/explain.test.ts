@@ -117,6 +117,23 @@ describe('headgate explain', () => {
     expect(Array.isArray(endpoints[0]!.rules)).toBe(true);
   });
 
+  it('excludes an endpoint whose rules reject the request, and exits with 1 if none is left', async () => {
+    const dear = 'dialect: { tools: { supported: false } }';
+    const body = { model: 'acme/one', input: 'hi', tools: [{ type: 'function', name: 'f', parameters: {} }] };
+    const { code, stdout } = await explainWith({ dear }, body);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/1 +acme\/one +cheap +1 +1 +100%/);
+    expect(stdout).toMatch(/acme\/one +dear +rejected +tools: acme\/one at dear has no function tools\./);
+    const only = { ...body, provider: { only: ['dear'] } };
+    const refused = await explainWith({ dear }, only);
+    expect(refused.code).toBe(1);
+    expect(refused.stdout).toMatch(/^400 {2}tools: acme\/one at dear has no function tools\./);
+    expect(refused.stdout).toMatch(/acme\/one +dear +rejected/);
+    const printed = JSON.parse((await explainWith({ dear }, body, '--json')).stdout);
+    expect(printed.endpoints).toMatchObject([{ provider: 'cheap', first_percent: 100 }]);
+    expect(printed.excluded).toContainEqual(expect.objectContaining({ provider: 'dear', code: 'rejected' }));
+  });
+
   it('names the rules that hold for an endpoint', async () => {
     const dear = 'same_as: mistral';
     const { stdout } = await explainWith(

@@ -98,9 +98,14 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
     rejectUnsupportedFeatures(request);
     joinLateTools(read);
     await rejectUnknownTools(request, loaded.config.tools.modules);
-    const planned = planRoute(request, asker, routingContext, {}, (partial) => {
+    const routed = planRoute(request, asker, routingContext, {}, (partial) => {
       refused = partial;
     });
+    const { planned, fits, rejection } = leaveRejected(routed, (endpoint) => describeFit(request, endpoint));
+    if (rejection) {
+      refused = planned;
+      throw rejection;
+    }
     const { max_steps: maxSteps } = loaded.config.tools;
     const { panels } = routingContext.routers.fusion;
     const hasRoute = (model: string) => isRoutable(model, asker, routingContext);
@@ -110,8 +115,8 @@ export async function explain(terminal: Terminal, loaded: LoadedConfig, options:
       ...describeTools(request, maxSteps),
     ];
     const plan = { ...planned, stages };
-    const shares = countFirsts(() => planRoute(request, asker, routingContext));
-    const fits = plan.endpoints.map((endpoint) => describeFit(request, endpoint));
+    const rejected = new Set(planned.excluded.map(({ endpoint }) => endpoint.id));
+    const shares = countFirsts(() => planRoute(request, asker, routingContext), rejected);
     show(terminal, { plan, shares, fits, defaultModel, rename }, options.json);
     return 0;
   } catch (error) {
@@ -231,12 +236,38 @@ function readBody({ cwd }: Terminal, file: string): unknown {
   }
 }
 
-/** Returns how often each endpoint comes first, in percent of many draws. They add up to 100. */
-function countFirsts(planBody: PlanBody): ReadonlyMap<string, number> {
+/**
+ * Moves the endpoints that cannot get the request to the excluded ones.
+ *
+ * @returns `rejection`: the last error, if no endpoint is left
+ */
+function leaveRejected(plan: Plan<Endpoint>, describe: (endpoint: Endpoint) => RequestFit) {
+  const described = plan.endpoints.map((endpoint) => ({ endpoint, fit: describe(endpoint) }));
+  const kept = described.filter(({ fit }) => !fit.rejection);
+  const rejected = described.flatMap(({ endpoint, fit: { rejection } }) =>
+    rejection ? [{ endpoint, code: 'rejected', reason: rejection.message }] : [],
+  );
+  return {
+    planned: {
+      ...plan,
+      endpoints: kept.map(({ endpoint }) => endpoint),
+      excluded: [...rejected, ...plan.excluded],
+    },
+    fits: kept.map(({ fit }) => fit),
+    rejection: kept.length === 0 ? described.at(-1)?.fit.rejection : undefined,
+  };
+}
+
+/**
+ * Returns how often each endpoint comes first, in percent of many draws.
+ *
+ * @param rejected ids of endpoints that cannot get the request
+ */
+function countFirsts(planBody: PlanBody, rejected: ReadonlySet<string> = new Set()): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (let draw = 0; draw < DRAWS; draw++) {
-    const [first] = planBody().endpoints;
-    counts.set(first!.id, (counts.get(first!.id) ?? 0) + 1);
+    const first = planBody().endpoints.find(({ id }) => !rejected.has(id));
+    if (first) counts.set(first.id, (counts.get(first.id) ?? 0) + 1);
   }
   return new Map([...counts].map(([id, count]) => [id, (100 * count) / DRAWS]));
 }

@@ -68,7 +68,7 @@ const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
 /** Prints all guardrails, the oldest first: as a table, or as a JSON list. */
 export async function printGuardrails(
   terminal: Terminal,
-  config: Config,
+  config: Pick<Config, 'storage'>,
   { json, workspace }: { json?: boolean; workspace?: string },
 ): Promise<void> {
   const { stdout, stderr } = terminal;

@@ -229,7 +229,7 @@ const writeUsd = (nanoUsd: bigint): string => (nanoUsd < 0n ? `-${writePerPiece(
 /** Prints an entry with its corrections. @throws {CommandError} if there is none with this id */
 export async function showEntry(
   terminal: Pick<Terminal, 'stdout' | 'stderr'>,
-  config: Config,
+  config: Pick<Config, 'storage'>,
   id: string,
   options: JsonOption,
 ): Promise<void> {

@@ -14,7 +14,11 @@ import { CommandError, type Terminal } from './terminal.ts';
 const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
 
 /** Prints all members, the oldest first: as a table, or as a JSON list. */
-export async function printMembers(terminal: Terminal, config: Config, { json }: { json?: boolean }): Promise<void> {
+export async function printMembers(
+  terminal: Terminal,
+  config: Pick<Config, 'storage'>,
+  { json }: { json?: boolean },
+): Promise<void> {
   const { stdout, stderr } = terminal;
   const { rows } = await readStore({ config, stderr }, ({ management }) => management.listMembers(ALL));
   if (json) {
@@ -27,17 +31,22 @@ export async function printMembers(terminal: Terminal, config: Config, { json }:
   }
   const cells = rows.map(({ id, createdAtMs, rateLimits }) => [
     id,
-    ...[rateLimits.requests_per_minute, rateLimits.tokens_per_minute, rateLimits.concurrent_streams].map(writeLimit),
+    ...[rateLimits.requests_per_minute, rateLimits.tokens_per_minute, rateLimits.concurrent_requests].map(writeLimit),
     formatDay(createdAtMs),
   ]);
-  const limits = ['REQUESTS/MIN', 'TOKENS/MIN', 'STREAMS'].map((title) => ({ title, isNumber: true }));
+  const limits = ['REQUESTS/MIN', 'TOKENS/MIN', 'CONCURRENT'].map((title) => ({ title, isNumber: true }));
   stdout.write(drawTable(terminal, [{ title: 'MEMBER', canWrap: true }, ...limits, { title: 'CREATED' }], cells));
 }
 
 const writeLimit = (limit: number): string => (limit === 0 ? '-' : String(limit));
 
 /** Prints a member. */
-export async function showMember(terminal: Terminal, config: Config, id: string, options: JsonOption): Promise<void> {
+export async function showMember(
+  terminal: Terminal,
+  config: Pick<Config, 'storage'>,
+  id: string,
+  options: JsonOption,
+): Promise<void> {
   const { stderr } = terminal;
   const member = await readStore({ config, stderr }, ({ management }) => resolveMember(management, id));
   printObject(terminal, writeMember(member), options);

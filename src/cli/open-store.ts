@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
 import type { Config } from '../config/schema.ts';
 import { ClockWatch } from '../platform/clock-watch.ts';
 import type { Storage } from '../platform/storage/storage.ts';
-import { findStoreFile } from './describe-store.ts';
+import { findMissingFile, findStoreFile } from './describe-store.ts';
 import { CommandError, readMessage, type Terminal } from './terminal.ts';
 
 interface StoreParts {
@@ -52,12 +51,6 @@ export function requireStore(config: Pick<Config, 'storage'>): void {
   throw new CommandError(
     `There is no store at ${file} yet, so there is no workspace. If your data is elsewhere, use --data.`,
   );
-}
-
-/** Returns the file of the store if the file does not exist. */
-function findMissingFile(config: Pick<Config, 'storage'>): string | undefined {
-  const file = findStoreFile(config);
-  return file !== undefined && !existsSync(file) ? file : undefined;
 }
 
 const openConfigured = ({ storage }: Pick<Config, 'storage'>): Promise<Storage> => {
@@ -113,7 +106,6 @@ export async function withReadOnlyStore<Result>(
   config: Pick<Config, 'storage'>,
   use: (storage: Storage) => Promise<Result>,
 ): Promise<Result | undefined> {
-  const file = findStoreFile(config);
-  if (file !== undefined && !existsSync(file)) return undefined;
+  if (findMissingFile(config) !== undefined) return undefined;
   return useAndClose(await openConfigured(config), use);
 }

@@ -513,11 +513,11 @@ describe('headgate workspaces', () => {
     [['update', 'main', '--default-provider-sort', 'cheap'], 'default_provider_sort'],
     [['create', '--name', 'main', '--slug', 'A b'], 'must be lower-case letters'],
     [['delete', 'main'], 'is the default workspace; say --confirm-default'],
-    [['delete', 'main', '--confirm-default'], 'The workspace main has 2 keys'],
+    [['delete', 'main', '--confirm-default'], 'The workspace "main" has 2 keys'],
     [['budgets', 'main', '--set', 'monthly'], '--set monthly: give an interval and a sum in USD'],
     [['budgets', 'main', '--set', 'yearly=5'], '"yearly" is not one of daily, weekly, monthly, lifetime.'],
     [['budgets', 'main', '--set', 'daily=0'], 'limit_usd'],
-    [['budgets', 'main', '--remove', 'daily'], 'The workspace main has no daily budget.'],
+    [['budgets', 'main', '--remove', 'daily'], 'The workspace "main" has no daily budget.'],
     [['members', 'main', '--remove', 'ada'], '"ada" has a key in this workspace'],
   ])('rejects %j', async (args, message) => {
     expect(await refuse('workspaces', ...args)).toContain(message);
@@ -606,17 +606,19 @@ describe('headgate budgets', () => {
       expect.stringMatching(
         /^The organization +budgets.organization +daily +\$2\.00 +\$0\.30 +\$1\.70 +in \d+ (?:h|min)$/,
       ),
-      expect.stringMatching(/^The workspace main +budget of the workspace +weekly +\$3\.00 +\$0\.3000 +\$2\.69 /),
-      expect.stringMatching(/^The member ada +budgets.member +monthly +\$1\.00 +\$0\.30 +\$0\.70 /),
-      expect.stringMatching(/^The key shop \(sk-rt-v1-\w{3}\.\.\.\w{3}\) +guardrail G +daily +\$0\.25 +\$0\.30 +\$0 /),
+      expect.stringMatching(/^The workspace "main" +budget of the workspace +weekly +\$3\.00 +\$0\.3000 +\$2\.69 /),
+      expect.stringMatching(/^The member "ada" +budgets.member +monthly +\$1\.00 +\$0\.30 +\$0\.70 /),
       expect.stringMatching(
-        /^The key shop \(sk-rt-v1-\w{3}\.\.\.\w{3}\) +limit of the key +lifetime +\$0\.50 +\$0\.30 +\$0\.20 +never$/,
+        /^The key "shop" \(sk-rt-v1-\w{3}\.\.\.\w{3}\) +guardrail G +daily +\$0\.25 +\$0\.30 +\$0 /,
+      ),
+      expect.stringMatching(
+        /^The key "shop" \(sk-rt-v1-\w{3}\.\.\.\w{3}\) +limit of the key +lifetime +\$0\.50 +\$0\.30 +\$0\.20 +never$/,
       ),
     ]);
     const printed: Json[] = JSON.parse(await read('--json'));
     expect(printed.at(4)).toEqual({
       kind: 'guardrail',
-      name: 'The key shop',
+      name: 'The key "shop"',
       workspace_id: null,
       user_id: null,
       key_hash: data.hash,
@@ -633,7 +635,7 @@ describe('headgate budgets', () => {
     const { previous, data: next } = (await tell('POST', `/keys/${data.hash}/rotate`)).body;
     const ofKeys = (await read()).split('\n').filter((line) => line.includes('limit of the key'));
     expect(ofKeys.map((line) => line.split(/ {2,}/)[0]).sort()).toEqual(
-      [`The key shop (${previous.label}, disabled)`, `The key shop (${next.label})`].sort(),
+      [`The key "shop" (${previous.label}, disabled)`, `The key "shop" (${next.label})`].sort(),
     );
     await own.close();
   });

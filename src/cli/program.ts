@@ -18,7 +18,7 @@ import { CliCommand } from './commands/cli-command.ts';
 import { createCommandParts, type SourceOptions, withSources } from './commands/command-parts.ts';
 import type { InitOptions } from './init.ts';
 import { CommandError, readMessage, sanitizeOutput, type Terminal } from './terminal.ts';
-import { version } from './version.ts';
+import { version, versionFlags } from './version.ts';
 
 /**
  * Runs one command to its end.
@@ -54,8 +54,10 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
   const { env, stdout, stderr } = terminal;
   const isColored = Boolean(stdout.isTTY) && !env.NO_COLOR;
   const program: Command = new CliCommand('headgate')
-    .description('A gateway in front of every model provider: one POST /api/v1/responses.')
-    .version(version, '-v, --version')
+    .description(
+      'A gateway in front of every model provider: one address for the Responses, chat completions, Messages and Gemini formats.',
+    )
+    .version(version, versionFlags.join(', '))
     .exitOverride()
     .configureOutput({
       writeOut: (text) => stdout.write(text),

@@ -38,15 +38,15 @@ describe('rate limits on the command line', () => {
     expect(await print('keys', 'show', 'app2')).toMatchObject({ requests_per_minute: 1, tokens_per_minute: null });
 
     const changed = await call(
-      ...['keys', 'update', 'app2', '--requests-per-minute', 'none', '--concurrent-streams', '4'],
+      ...['keys', 'update', 'app2', '--requests-per-minute', 'none', '--concurrent-requests', '4'],
     );
     expect(changed).toMatchObject({ code: 0, stdout: expect.stringContaining('Changed "app2"'), stderr: '' });
-    expect(await print('keys', 'show', 'app2')).toMatchObject({ requests_per_minute: null, concurrent_streams: 4 });
+    expect(await print('keys', 'show', 'app2')).toMatchObject({ requests_per_minute: null, concurrent_requests: 4 });
     expect((await auditOf(ask, 1))[0]).toMatchObject({
       action: 'key.update',
       changes: {
         requests_per_minute: { before: 1, after: null },
-        concurrent_streams: { before: null, after: 4 },
+        concurrent_requests: { before: null, after: 4 },
       },
     });
     await expect.poll(statuses).toEqual([200, 200]);
@@ -58,12 +58,12 @@ describe('rate limits on the command line', () => {
       id: 'ada',
       requests_per_minute: 9,
       tokens_per_minute: 5,
-      concurrent_streams: null,
+      concurrent_requests: null,
     });
     expect(await print('members', 'show', 'ada')).toEqual(changed);
     expect(await print('members', 'list', '--json')).toContainEqual(changed);
     expect((await call('members', 'list')).stdout).toMatch(
-      /^MEMBER +REQUESTS\/MIN +TOKENS\/MIN +STREAMS +CREATED\nada +9 +5 +- +\d/,
+      /^MEMBER +REQUESTS\/MIN +TOKENS\/MIN +CONCURRENT +CREATED\nada +9 +5 +- +\d/,
     );
     await expect.poll(() => statusOf(testKeys.key)).toBe(429);
     const lifted = await print(
@@ -81,11 +81,11 @@ describe('rate limits on the command line', () => {
 
   it('of a workspace are set when it is created, shown, and changed', async () => {
     const made = await print('workspaces', 'create', '--name', 'Lab', '--requests-per-minute', '3');
-    expect(made).toMatchObject({ slug: 'lab', requests_per_minute: 3, concurrent_streams: null });
+    expect(made).toMatchObject({ slug: 'lab', requests_per_minute: 3, concurrent_requests: null });
     expect(await print('workspaces', 'show', 'lab')).toEqual(made);
-    expect(await print('workspaces', 'update', 'lab', '--concurrent-streams', '2')).toMatchObject({
+    expect(await print('workspaces', 'update', 'lab', '--concurrent-requests', '2')).toMatchObject({
       requests_per_minute: 3,
-      concurrent_streams: 2,
+      concurrent_requests: 2,
     });
     expect((await call('workspaces', 'show', 'nowhere')).stderr).toContain('There is no workspace "nowhere"');
   });
@@ -93,14 +93,14 @@ describe('rate limits on the command line', () => {
   it('of the configuration return at the next start, and a change of them warns', async () => {
     expect([await statusOf(ownKey), await statusOf(ownKey)]).toEqual([200, 429]);
     expect((await call('keys', 'update', 'batch', '--requests-per-minute', '50')).stderr).toContain('bootstrap.keys');
-    expect((await call('keys', 'update', 'batch', '--concurrent-streams', '50')).stderr).toBe('');
+    expect((await call('keys', 'update', 'batch', '--concurrent-requests', '50')).stderr).toBe('');
   });
 
   it.each([
     [['keys', 'create', '--requests-per-minute', '0'], 'give a whole number from 1 to 1000000000000, or none'],
     [['members', 'update', 'ada', '--tokens-per-minute', 'all'], '--tokens-per-minute all: give a whole number'],
-    [['keys', 'create', '--management', '--concurrent-streams', '1'], 'A management key requests no models'],
-    [['keys', 'update', 'admin', '--concurrent-streams', '1'], 'A management key requests no models'],
+    [['keys', 'create', '--management', '--concurrent-requests', '1'], 'A management key requests no models'],
+    [['keys', 'update', 'admin', '--concurrent-requests', '1'], 'A management key requests no models'],
     [['members', 'update', 'ada'], 'Nothing would change'],
     [
       ['members', 'show', 'nobody'],

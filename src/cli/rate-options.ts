@@ -7,25 +7,25 @@ import { CommandError } from './terminal.ts';
 export interface RateOptions {
   requestsPerMinute?: string;
   tokensPerMinute?: string;
-  concurrentStreams?: string;
+  concurrentRequests?: string;
 }
 
 export const withRateOptions = (command: Command): Command =>
   command
     .option('--requests-per-minute <number>', 'requests within 60 seconds, or none (no limit)')
     .option('--tokens-per-minute <number>', 'tokens, input and output, within 60 seconds, or none')
-    .option('--concurrent-streams <number>', 'streams that are open at once, or none');
+    .option('--concurrent-requests <number>', 'requests in flight at a time, or none');
 
 /** Returns the limits that were named, null for `none`. @throws {CommandError} if one is not a limit */
 export function readRateOptions(options: RateOptions): RateLimitBody {
-  const { requestsPerMinute, tokensPerMinute, concurrentStreams } = options;
+  const { requestsPerMinute, tokensPerMinute, concurrentRequests } = options;
   return {
     ...(requestsPerMinute !== undefined && {
       requests_per_minute: readLimit('--requests-per-minute', requestsPerMinute),
     }),
     ...(tokensPerMinute !== undefined && { tokens_per_minute: readLimit('--tokens-per-minute', tokensPerMinute) }),
-    ...(concurrentStreams !== undefined && {
-      concurrent_streams: readLimit('--concurrent-streams', concurrentStreams),
+    ...(concurrentRequests !== undefined && {
+      concurrent_requests: readLimit('--concurrent-requests', concurrentRequests),
     }),
   };
 }

@@ -26,6 +26,8 @@ export interface ListRequestsOptions {
   /** Id, slug or name. */
   workspace?: string;
   session?: string;
+  /** The hash that entries show. */
+  externalUser?: string;
   /** Only requests without a complete response. */
   failed?: boolean;
   since?: string;
@@ -47,7 +49,11 @@ const FOLLOW_BACK_MS = 30 * 60_000;
 const ID_END = 8;
 
 /** Prints the last requests, the newest last as in a log. With `follow`, also prints later requests when they end. */
-export async function printRequests(terminal: Terminal, config: Config, options: ListRequestsOptions): Promise<void> {
+export async function printRequests(
+  terminal: Terminal,
+  config: Pick<Config, 'storage'>,
+  options: ListRequestsOptions,
+): Promise<void> {
   const { stdout, stderr } = terminal;
   const limit = readLimit(options.limit);
   await readStore({ config, stderr }, async (storage) => {
@@ -63,12 +69,13 @@ export async function printRequests(terminal: Terminal, config: Config, options:
 type Filters = Omit<RecentQuery, 'before' | 'limit'>;
 
 async function readFilters({ access, management }: Storage, options: ListRequestsOptions): Promise<Filters> {
-  const { model, provider, key, member, workspace, session, failed, since, until } = options;
+  const { model, provider, key, member, workspace, session, externalUser, failed, since, until } = options;
   return {
     model,
     provider,
     memberId: member,
     sessionId: session,
+    endUser: externalUser,
     ...(failed && { outcomes: ['failed', 'incomplete', 'cancelled'] as const }),
     ...(key !== undefined && { keyHash: resolveKey(await access.listKeys(), key).hash }),
     ...(workspace !== undefined && {
@@ -199,7 +206,7 @@ export interface ShowRequestOptions {
  */
 export async function showRequest(
   { stdout, stderr }: Terminal,
-  config: Config,
+  config: Pick<Config, 'storage'>,
   wanted: string | undefined,
   { json, content }: ShowRequestOptions,
 ): Promise<void> {

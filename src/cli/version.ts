@@ -6,5 +6,8 @@ const manifest = JSON.parse(readFileSync(file, 'utf8')) as { version: string; en
 /** The version of Headgate. */
 export const { version } = manifest;
 
+/** Options that print it. */
+export const versionFlags: readonly string[] = ['-v', '--version'];
+
 /** The oldest major version of Node that Headgate runs on. */
 export const minimumNode = Number.parseInt(manifest.engines.node.replace('>=', ''), 10);

@@ -37,7 +37,11 @@ import { warnAboutUnknownNames } from './warn-about-unknown-names.ts';
 const ALL = { offset: 0, limit: Number.MAX_SAFE_INTEGER };
 
 /** Prints all workspaces, the oldest first: as a table, or as a JSON list. */
-export async function printWorkspaces(terminal: Terminal, config: Config, { json }: { json?: boolean }): Promise<void> {
+export async function printWorkspaces(
+  terminal: Terminal,
+  config: Pick<Config, 'storage'>,
+  { json }: { json?: boolean },
+): Promise<void> {
   const { stdout, stderr } = terminal;
   const { rows, keys } = await readStore({ config, stderr }, async ({ access, management }) => ({
     rows: (await management.listWorkspaces(ALL)).rows,

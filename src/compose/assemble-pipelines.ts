@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import type { SummarySeal } from '../domain/compaction.ts';
 import { describeGeneration } from '../contents/image-content.ts';
 import { assembleRetrieval, type RetrievalPipelines } from './assemble-retrieval.ts';
 import { createInputFilter, createPromptFilter, type InputFilterParts } from '../guardrails/inspect-run.ts';
@@ -9,7 +10,7 @@ import { createRetryParts } from '../pipeline/steps/endpoint-queue.ts';
 import { beginCharge } from '../pipeline/accounting/charge-run.ts';
 import { respond } from '../pipeline/respond.ts';
 import { createOpenMcp } from '../pipeline/tools/mcp/mcp-tools.ts';
-import { createInnerImage } from '../pipeline/images/create-inner-image.ts';
+import { createInnerImage } from '../pipeline/create-inner-image.ts';
 import { createServerTools } from '../pipeline/tools/open-tools.ts';
 import { estimateCost, estimateImagesCost, estimateInputCost } from '../pipeline/accounting/estimate-cost.ts';
 import { findTask } from '../pipeline/steps/find-task.ts';
@@ -36,6 +37,7 @@ import type { Containers } from '../tools/containers.ts';
 import type { ServerTool } from '../tools/server-tool.ts';
 import { createPromptModeration } from '../plugins/moderation/index.ts';
 import { createPlugins } from '../plugins/index.ts';
+import { JsonHealer } from '../plugins/response-healing/json-healer.ts';
 import type { Plugin } from '../plugins/plugin.ts';
 import { findUnknownNames } from '../routing/unknown-names.ts';
 import type { Estimate } from '../metering/spending.ts';
@@ -80,6 +82,8 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   addedTools: readonly ServerTool[];
   /** Signs a text for a purpose. */
   sign: (purpose: string, text: string) => string;
+  /** Seals summaries of conversations. */
+  summaries: SummarySeal;
   /** The version of the gateway. */
   version: string;
 }
@@ -102,6 +106,7 @@ export function assemblePipelines(
   const { ledger, contents } = accounting;
   const callService = createCallService();
   const tokenCounter = new TokenCounter();
+  const healer = new JsonHealer();
   const { spending } = accounts;
   const { rejectedKeys } = telemetry;
   const findSearchEngine = findSearchEngines(config, callService, (engine, driver, error) => {
@@ -183,11 +188,13 @@ export function assemblePipelines(
       countTokens: (model, texts) => tokenCounter.count(model, texts),
       ...filePorts,
       ...fusion,
+      healer,
       moderation,
       findSearchEngine,
       charge: (run, planned) => beginCharge(pipeline, run as Run, planned), // plugins get no other runs
       reserveInput: (run, tokens) => reserveInput(run as Run, tokens), // see above
     }),
+    summaries: parts.summaries,
     reserveInput,
     tools: createServerTools({
       tools,
@@ -213,6 +220,8 @@ export function assemblePipelines(
     },
     upstreamBodyLimit: () => config().server.upstream_body_limit,
     learnsRules: () => config().routing.learn_rules,
+    checkFormat: ({ caller, cancellation }, text, format) =>
+      healer.check(text, format, { workspaceId: caller.workspaceId, cancellation }),
     media,
   };
   const { references, ...images } = createImageFetchers(outbound, () => ({

@@ -7,7 +7,14 @@ import { findUnlistedSimulator } from '../config/simulator.ts';
 import type { Model, Pricing } from '../domain/endpoint.ts';
 import { type Capability, type ImageFacts, type ImageParameters, imageParameters } from '../domain/images.ts';
 import { openWires, wires } from '../providers/index.ts';
-import { bareEndpoint, createProvider, type Endpoint, type Provider, settingsOf } from '../providers/provider.ts';
+import {
+  bareEndpoint,
+  checkDialect,
+  createProvider,
+  type Endpoint,
+  type Provider,
+  settingsOf,
+} from '../providers/provider.ts';
 import { mergePricing } from './merge-pricing.ts';
 
 /** The providers, endpoints and models of a configuration and the catalog. */
@@ -53,7 +60,7 @@ export function buildEndpoints(
     );
     for (const model of entry.models) {
       const { dialect } = model;
-      if (dialect) naming(entry, () => checkDialect(entry, model.model, dialect));
+      if (dialect) naming(entry, () => checkDialectOf(entry, model.model, dialect));
       const endpoint = source.build(model);
       endpoints.push(entry === unlisted ? { ...endpoint, isUnlisted: true } : endpoint);
     }
@@ -118,10 +125,10 @@ function buildProvider(
 }
 
 /** @throws {Error} if a wire of the provider does not have a setting */
-function checkDialect(entry: ProviderConfig, model: string, dialect: Readonly<Record<string, unknown>>): void {
-  const used = openWires.get(entry.wire) ?? [wires.get(entry.wire)];
+function checkDialectOf(entry: ProviderConfig, model: string, dialect: Readonly<Record<string, unknown>>): void {
+  const used = openWires.get(entry.wire) ?? [wires.get(entry.wire)!]; // `buildProvider` has found it
   try {
-    for (const wire of used) wire?.checkDialect?.(dialect);
+    checkDialect(used, dialect);
   } catch (error) {
     throw new Error(`${model}: ${(error as Error).message}`, { cause: error }); // wires throw Errors
   }
@@ -205,6 +212,8 @@ class EndpointBuilder {
     const pricing = mergePricing(config, row && readRecordPrices(row));
     const output = config.capabilities?.output ?? row?.output ?? (row && model?.output);
     const upstream = config.upstream_model ?? row?.upstream_model ?? (config.model.includes('*') ? '*' : config.model);
+    // The ARN of an inference profile does not name its model.
+    const rulesOf = config.rules_of ?? (upstream.startsWith('arn:') ? config.model : undefined);
     const maxBatch = config.max_batch ?? row?.max_batch;
     const imageOf = (name: string) => describeImages(this.provider, name, output, [row?.image, config.image]);
     return {
@@ -242,13 +251,18 @@ class EndpointBuilder {
       carries: (special) => {
         const { wire, finder } = this.provider;
         if (finder && special.what === 'native_search') return false; // a server of any kind, often a local one
-        const { rules_of: rulesOf = upstream, dialect } = config;
-        const place = { provider: this.provider, upstreamModel: upstream, rulesOf, ...(dialect && { dialect }) };
+        const { dialect } = config;
+        const place = {
+          provider: this.provider,
+          upstreamModel: upstream,
+          ...(rulesOf !== undefined && { rulesOf }),
+          ...(dialect && { dialect }),
+        };
         return wire.text?.carries?.(special, settingsOf(place, wire)) === true;
       },
       weight: config.weight ?? row?.weight ?? entry.weight ?? 1,
       needsData: (config.urls ?? entry.urls) === 'fetch',
-      ...(config.rules_of === undefined ? undefined : { rulesOf: config.rules_of }),
+      ...(rulesOf === undefined ? undefined : { rulesOf }),
       ...(config.dialect === undefined ? undefined : { dialect: config.dialect }),
     };
   }

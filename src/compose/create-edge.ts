@@ -9,8 +9,11 @@ import { createHealthHandler, createReadyHandler } from '../api/health/handler.t
 import type { Readiness } from '../api/health/readiness.ts';
 import { createVaultHandlers } from '../api/vault/handlers.ts';
 import { showHome } from '../api/home/handler.ts';
-import { writeImageError } from '../api/images/errors.ts';
+import { writeImageError, writeOpenAIImageError } from '../api/images/errors.ts';
+import { forClients } from '../api/errors-of-clients.ts';
+import { writeOpenAIError } from '../api/openai-errors.ts';
 import { createImagesHandler } from '../api/images/handler.ts';
+import { editApi, generationApi } from '../api/images/openai.ts';
 import { createImageModelsHandlers } from '../api/images/models.ts';
 import { writeInternChatError } from '../api/interns/chat-failure.ts';
 import { createChatHandlers } from '../api/interns/chat-handlers.ts';
@@ -21,6 +24,7 @@ import { recordDaemonAccess } from '../management/interns/record-daemon-access.t
 import { callStore } from '../platform/storage/call-store.ts';
 import type { LocalRuntime } from '../interns/runtime/create-runtime.ts';
 import type { OwnSocket } from './open-own-socket.ts';
+import type { SummarySeal } from '../domain/compaction.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import type { Caller } from '../domain/caller.ts';
 import { createOwnerForwarder } from '../api/interns/forward-to-owner.ts';
@@ -33,23 +37,29 @@ import { createScheduleHandlers } from '../api/interns/schedule-handlers.ts';
 import { createManagementHandlers } from '../api/management/handlers.ts';
 import { createMetricsHandler } from '../api/metrics/handler.ts';
 import { createModelsHandlers } from '../api/models/handlers.ts';
+import { writeRerankError } from '../api/rerank/errors.ts';
 import { createRerankHandler } from '../api/rerank/handler.ts';
 import { isAllowed, listRows } from '../routing/model-rows.ts';
-import { writeChatError } from '../api/chat-completions/errors.ts';
 import { createChatHandler } from '../api/chat-completions/handler.ts';
 import { createCompletionHandler } from '../api/completions/handler.ts';
 import { createOpenApiHandler } from '../api/openapi/handler.ts';
-import { findDialect, writeMessagesError } from '../api/messages/errors.ts';
+import { writeGeminiError } from '../api/gemini/errors.ts';
+import { createGeminiHandler } from '../api/gemini/handler.ts';
+import { writeMessagesError } from '../api/messages/errors.ts';
 import { createCountTokensHandler } from '../api/messages/count-tokens.ts';
 import { createMessagesHandler } from '../api/messages/handler.ts';
+import { createCompactHandler } from '../api/responses/compact.ts';
+import { createCountInputHandler } from '../api/responses/count-input.ts';
 import { createResponsesHandler } from '../api/responses/handler.ts';
+import type { ResponseSockets } from '../api/responses/socket/sockets.ts';
 import type { FileParts } from '../management/files/parts.ts';
 import type { ManagementParts } from '../management/parts.ts';
 import type { ModelRoutingContext } from '../management/workspaces/find-unknown-models.ts';
 import type { Config } from '../config/schema.ts';
 import type { InputFilterParts } from '../guardrails/inspect-run.ts';
-import { defaultBodyMemory } from '../http/body-budget.ts';
+import type { BodyBudget } from '../http/body-budget.ts';
 import type { OpenRequests } from '../http/open-requests.ts';
+import { writeErrorEnvelope } from '../http/error-envelope.ts';
 import { listRoutes } from '../http/routes.ts';
 import { createServer } from '../http/server.ts';
 import type { ImagePipeline } from '../pipeline/image-pipeline.ts';
@@ -81,6 +91,8 @@ export interface EdgeParts {
   routingContext: () => ModelRoutingContext;
   health: Health;
   pipeline: ResponsePipeline;
+  /** Opens the summaries that clients send back. */
+  summaries: SummarySeal;
   imagePipeline: ImagePipeline;
   embeddingPipeline: RetrievalPipelines['embeddingPipeline'];
   rerankPipeline: RetrievalPipelines['rerankPipeline'];
@@ -101,6 +113,9 @@ export interface EdgeParts {
   contentGuardrails: Pick<InputFilterParts, 'sets' | 'entities'>;
   telemetry: Telemetry;
   open: OpenRequests;
+  /** The memory for bodies of requests. */
+  bodies: BodyBudget;
+  sockets: ResponseSockets;
   /** Whether a shutdown has begun. */
   isDraining: () => boolean;
   /** Whether new requests get a 503. */
@@ -136,9 +151,9 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
   const canRecord = () => ledger.accepting;
   const droppedFieldsLog = new DroppedFieldsLog(parts.log);
   // Requests of agents have the key of their intern, whatever they send.
-  const identify = (authorization: string | undefined, connection: object) => {
+  const identify = (sent: readonly string[], connection: object) => {
     const key = parts.own.findKey(connection);
-    return access.identify(key === undefined ? authorization : `Bearer ${key}`, connection);
+    return access.identify(key === undefined ? sent : [`Bearer ${key}`], connection);
   };
   const internDomain = (): string | undefined => (parts.interns.isOffered() ? config().interns.domain : undefined);
   const chatParts = {
@@ -169,30 +184,43 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     pipeline,
     modules: parts.modules,
     maxSteps: () => config().tools.max_steps,
+    summaries: parts.summaries,
     requestMs: () => config().timeouts.request_ms,
+  };
+
+  const everyImage = {
+    ...everyRun,
+    pipeline: imagePipeline,
+    requestMs: () => config().images.request_ms,
+    streamMs: () => config().images.stream_ms,
+  };
+  const everyEmbedding = {
+    ...everyRun,
+    pipeline: parts.embeddingPipeline,
+    requestMs: () => config().timeouts.request_ms,
+    maxInputs: () => config().embeddings.max_inputs,
   };
 
   return createServer({
     routes: listRoutes({
       createResponse: createResponsesHandler(everyText),
+      openResponses: parts.sockets.open,
+      compactResponse: createCompactHandler(everyText),
+      countInput: createCountInputHandler(everyText),
       createChatCompletion: createChatHandler(everyText),
       createCompletion: createCompletionHandler(everyText),
-      writeChatError,
+      writeOpenAIError,
+      writeModelError: forClients(writeOpenAIError),
       createMessage: createMessagesHandler(everyText),
       countTokens: createCountTokensHandler(everyText),
       writeMessagesError,
-      createImage: createImagesHandler({
-        ...everyRun,
-        pipeline: imagePipeline,
-        requestMs: () => config().images.request_ms,
-        streamMs: () => config().images.stream_ms,
-      }),
-      createEmbeddings: createEmbeddingsHandler({
-        ...everyRun,
-        pipeline: parts.embeddingPipeline,
-        requestMs: () => config().timeouts.request_ms,
-        maxInputs: () => config().embeddings.max_inputs,
-      }),
+      createImage: createImagesHandler(everyImage),
+      generateImage: createImagesHandler(everyImage, generationApi),
+      editImage: createImagesHandler(everyImage, editApi),
+      createEmbeddings: createEmbeddingsHandler(everyEmbedding),
+      callGemini: createGeminiHandler(everyText, everyEmbedding, catalog),
+      writeGeminiError,
+      writeRerankError,
       createRerank: createRerankHandler({
         ...everyRun,
         pipeline: parts.rerankPipeline,
@@ -201,12 +229,17 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       }),
       imageBodyLimit: images.body_limit,
       writeImageError,
+      writeOpenAIImageError,
       ...createImageModelsHandlers({
         catalog,
         rowsFor: (caller) => listRows(catalog(), latest(), isAllowed(caller, catalog())),
       }),
       findGeneration: createGenerationHandler((workspaceId, id) => lookTwice(() => ledger.find(workspaceId, id))),
-      listGenerations: createListGenerationsHandler({ ledger: storage.ledger, flushLedger: flushAll }),
+      listGenerations: createListGenerationsHandler({
+        ledger: storage.ledger,
+        flushLedger: flushAll,
+        hashEndUser: pipeline.hashEndUser,
+      }),
       findContent: createContentHandler((id) => lookTwice(() => contents.find(id))),
       ...createFeedbackHandlers({ contents: storage.contents, flushLedger: flushAll }),
       ...createModelsHandlers({
@@ -219,6 +252,7 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
       ...createManagementHandlers({
         ...parts.management,
         ledger: storage.ledger,
+        hashEndUser: pipeline.hashEndUser,
         routingContext: parts.routingContext,
       }),
       ...createInternHandlers({
@@ -278,12 +312,14 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     hosts,
     open,
     bodyLimit: server.body_limit,
-    bodyMemory: () => config().server.body_memory ?? defaultBodyMemory(),
+    bodies: parts.bodies,
     receiveMs: timeouts.receive_ms,
     regionalHosts: () => config().server.regional_hosts,
     corsOrigins: server.cors_origins,
+    onRouting: parts.sockets.onRouting,
     receivedAt: telemetry.receivedAt,
     watchRoute: telemetry.watchRoute,
-    findDialect,
+    writeError: forClients(writeErrorEnvelope),
+    writeUnknownError: forClients(writeOpenAIError),
   });
 }

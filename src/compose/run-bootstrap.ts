@@ -1,10 +1,18 @@
-import { applyBootstrap, findWorkspaceIds } from '../access/bootstrap.ts';
+import {
+  applyBootstrap,
+  type BootstrapPlan,
+  findRemovedKeys,
+  findWorkspaceIds,
+  nameKeys,
+} from '../access/bootstrap.ts';
 import { hashKey } from '../access/key-text.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { checkBootstrapRules, saveBootstrapGuardrail } from '../management/guardrails/bootstrap-guardrail.ts';
 import type { UpdateGuardrailBody } from '../management/guardrails/schema.ts';
+import { checkUpdateKey } from '../management/keys/schema.ts';
+import { updateKey } from '../management/keys/update-key.ts';
 import type { ManagementParts } from '../management/parts.ts';
 import type { ModulePlugins } from '../requests/module-plugins.ts';
 import type { Storage } from '../platform/storage/storage.ts';
@@ -12,10 +20,10 @@ import { checkBootstrapPlugins } from './check-bootstrap-plugins.ts';
 import { createContentGuardrails } from './create-content-guardrails.ts';
 
 /**
- * Creates or updates what `bootstrap` of the configuration names. Idempotent.
+ * Creates or updates what `bootstrap` of the configuration names, and disables keys that it no longer names. Idempotent.
  *
  * @param modules plugins of the operator, whose settings workspaces may save
- * @returns a warning about keys that are no longer in the file; undefined: none
+ * @returns the names of the keys that were disabled; undefined: none
  * @throws with a message for the operator, before anything is changed; the store's error
  */
 export async function runBootstrap(
@@ -37,8 +45,9 @@ export async function runBootstrap(
   };
   checkBootstrapPlugins(bootstrap, modules);
   const bodies = await checkBootstrapGuardrails(parts, bootstrap);
-  const orphaned = await applyBootstrap(access, bootstrap);
-  if (bootstrap.guardrails.length === 0) return orphaned;
+  await applyBootstrap(access, bootstrap);
+  const disabled = await disableRemovedKeys(parts, access, bootstrap);
+  if (bootstrap.guardrails.length === 0) return disabled;
   const idOf = findWorkspaceIds(await access.listWorkspaces());
   for (const [index, guardrail] of bootstrap.guardrails.entries()) {
     const workspaceId = idOf(guardrail.workspace);
@@ -54,7 +63,26 @@ export async function runBootstrap(
       members: guardrail.members,
     });
   }
-  return orphaned;
+  return disabled;
+}
+
+/**
+ * Disables keys that the file no longer names, once each: a key that is enabled later by other means stays enabled.
+ *
+ * @returns their names; undefined: none
+ */
+async function disableRemovedKeys(
+  parts: ManagementParts,
+  access: Storage['access'],
+  plan: Pick<BootstrapPlan, 'keys'>,
+): Promise<string | undefined> {
+  const removed = await findRemovedKeys(access, plan);
+  for (const { hash } of removed) {
+    await updateKey(parts, { keyHash: null }, hash, checkUpdateKey({ disabled: true }));
+    await access.markBootstrapKey(hash, false);
+  }
+  const disabled = removed.filter((key) => !key.disabled);
+  return disabled.length === 0 ? undefined : nameKeys(disabled);
 }
 
 /** Checks the rules of the guardrails. @throws with a message for the operator */

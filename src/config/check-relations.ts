@@ -164,7 +164,13 @@ function checkStorage(url: string): Problem[] {
 const checkServerUrl = (url: string, path: Path): Problem[] =>
   !url.includes('://') || URL.canParse(encodeUserinfo(url))
     ? []
-    : [{ path, message: 'is not a valid URL; percent-encode characters like @ and / in the user and the password' }];
+    : [
+        {
+          path,
+          message:
+            'is not a valid URL with one host; percent-encode characters like @ and / in the user and the password',
+        },
+      ];
 
 function checkProviders(providers: readonly ProviderConfig[]): RelationProblem[] {
   const problems: RelationProblem[] = findDuplicates(providers, (provider) => provider.id, ['providers'], 'id');

@@ -47,6 +47,7 @@ export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path)
     const meant = new Set<string | undefined>(); // a misspelled key is not also missing
     for (const key of Object.keys(value)) {
       if (Object.hasOwn(properties, key)) continue;
+      if (path.length === 0 && key.startsWith('x-')) continue; // the place of anchors, as in Compose
       const nearest = findNearestName(key, Object.keys(properties));
       meant.add(nearest);
       const hint = nearest === undefined ? '' : `; the nearest known key is "${nearest}"`;
@@ -111,7 +112,8 @@ function convert(node: SchemaNode, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (node.unit === 'bytes') return readByteSize(value) ?? value;
   if ((node.type === 'integer' || node.type === 'number') && /^-?\d+(\.\d+)?$/.test(value.trim())) return Number(value);
-  if (node.type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+  if (node.type === 'boolean')
+    return /^(?:true|yes|on|1)$/i.test(value) || (/^(?:false|no|off|0)$/i.test(value) ? false : value);
   if (node.type === 'array' && (node.items?.type === 'string' || node.items?.enum)) {
     return value.split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]));
   }

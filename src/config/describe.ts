@@ -69,15 +69,18 @@ ${readFileSync(exampleUrl, 'utf8').trimEnd()}
 Flags override the environment, the environment overrides the file, and the file overrides the defaults. The result is fixed
 until a reload.
 
-- **\`\${NAME}\`** in any string of the file is replaced by the environment variable NAME. An unset variable is an error. Numbers,
-  booleans and lists of strings (separated by commas) may use it as well. \`$\${\` is a literal \`\${\`.
+- **\`\${NAME}\`** in any string of the file is replaced by the environment variable NAME. An unset variable is an error.
+  \`\${NAME:-default}\` has a default for a variable that is unset or empty, and \`\${NAME:?message}\` a message. Numbers, booleans (\`true\`,
+  \`yes\`, \`on\`, \`1\`) and lists of strings (separated by commas) may use it as well. \`$\${\` is a literal \`\${\`.
+- **Anchors** of YAML have a place in keys of the top level that begin with \`x-\`, which the gateway ignores.
 - **Secrets** lose the white space around them, such as the line end of a mounted file, and the quotes that
   \`docker run --env-file\` keeps. A secret in quotes is a warning.
 - **\`HEADGATE_<PATH>\`** overrides any value. The path is in capitals with \`_\` between its keys, and list entries are indexes:
   \`HEADGATE_SERVER_PORT=9000\`, \`HEADGATE_TIMEOUTS_FIRST_BYTE_MS=60000\`, \`HEADGATE_PROVIDERS_0_API_KEY=…\`. Mappings and lists of
   mappings are JSON or YAML: \`HEADGATE_PROVIDERS='[{"id":…}]'\`. In \`headers\`, \`_\` means \`-\`. An empty variable counts as not
-  set. An override that matches no key is a warning at start.
+  set, and a line break at its end is cut. An override that matches no key is a warning at start.
 - **Short names**: \`DATABASE_URL\` is \`storage.url\`, \`VALKEY_URL\` is \`counters.url\`, \`HEADGATE_MASTER_KEY\` is \`secrets.master_key\`,
+  \`OTEL_SERVICE_NAME\` is \`telemetry.service_name\`,
   \`HEADGATE_DATA\` is \`--data\` (the data folder, by default \`data\` in the working directory), \`HEADGATE_CONFIG\` is \`--config\`.
 - **Flags** of \`headgate start\`: \`--port\`, \`--host\`, \`--workers\`, \`--data\` and \`--config\`.
 

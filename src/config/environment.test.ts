@@ -54,6 +54,30 @@ describe('HEADGATE_<PATH>', () => {
     ]);
   });
 
+  it('may end with the line break of a file', () => {
+    const { config } = load({
+      HEADGATE_SERVER_HOST: '127.0.0.1\n',
+      HEADGATE_LOG_LEVEL: 'warn\r\n',
+      HEADGATE_SERVER_PORT: '\n',
+    });
+    expect(config).toMatchObject({ server: { host: '127.0.0.1', port: 8787 }, log: { level: 'warn' } });
+  });
+
+  it('is none of the variables that Kubernetes sets for a service of this name', () => {
+    const address = 'tcp://10.0.0.7:8787';
+    const { config, warnings } = load({
+      HEADGATE_SERVICE_HOST: '10.0.0.7',
+      HEADGATE_SERVICE_PORT_HTTP: '8787',
+      HEADGATE_PORT: address,
+      HEADGATE_PORT_8787_TCP: address,
+      HEADGATE_PORT_8787_TCP_PROTO: 'tcp',
+      HEADGATE_SERVER_PORT: address,
+      HEADGATE_SERVER_SERVICE_PORT: '8787',
+    });
+    expect(warnings).toEqual([]);
+    expect(config.server.port).toBe(8787);
+  });
+
   it('accepts lists as YAML or JSON, and overrides of their parts', () => {
     const { config } = load({
       HEADGATE_PROVIDERS_0_NAME: 'Mine',

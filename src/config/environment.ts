@@ -23,10 +23,15 @@ export interface Overrides {
 
 const prefix = 'HEADGATE_';
 /** Variables that other code reads, or that users and test benches set. */
+/** The variables that Kubernetes sets for a service with the name of this program, such as `HEADGATE_SERVER_PORT`. */
+const isServiceLink = (name: string, text: string): boolean =>
+  /_SERVICE_(?:HOST|PORT)(?:_[A-Z0-9_]+)?$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/.test(name) ||
+  (name.endsWith('_PORT') && /^(?:tcp|udp|sctp):\/\//.test(text));
 const otherNames = new Set(['HEADGATE_CONFIG', 'HEADGATE_DATA', 'HEADGATE_KEY', 'HEADGATE_URL']);
 const shortNames: Record<string, Path> = {
   DATABASE_URL: ['storage', 'url'],
   HEADGATE_MASTER_KEY: ['secrets', 'master_key'],
+  OTEL_SERVICE_NAME: ['telemetry', 'service_name'],
   VALKEY_URL: ['counters', 'url'],
 };
 
@@ -39,10 +44,13 @@ const shortNames: Record<string, Path> = {
 export function readOverrides(env: Environment, tree: unknown, interpolated: ReadonlySet<string>): Overrides {
   const found: Overrides = { overrides: [], problems: [], warnings: [] };
   for (const [name, path] of Object.entries(shortNames)) {
-    if (env[name]) found.overrides.push({ path, value: env[name], source: name });
+    const value = cutLineBreak(env[name]);
+    if (value) found.overrides.push({ path, value, source: name });
   }
-  const named = Object.entries(env).flatMap(([name, text]) => {
-    if (!name.startsWith(prefix) || !text || name in shortNames || otherNames.has(name)) return [];
+  const named = Object.entries(env).flatMap(([name, whole]) => {
+    const text = cutLineBreak(whole);
+    if (!name.startsWith(prefix) || !text || name in shortNames || otherNames.has(name) || isServiceLink(name, text))
+      return [];
     const path = matchPath(rootNode, name.slice(prefix.length), tree);
     if (path) return [{ name, text, path }];
     if (!interpolated.has(name)) found.warnings.push(...warnUnknown(name));
@@ -61,6 +69,9 @@ export function readOverrides(env: Environment, tree: unknown, interpolated: Rea
   }
   return found;
 }
+
+/** Cuts the line break at the end, which values from files have. */
+const cutLineBreak = (text: string | undefined): string | undefined => text?.replace(/\r?\n$/, '');
 
 /** The variable that overrides the value at a path. */
 const formatName = (path: Path): string =>

@@ -16,27 +16,38 @@ export interface Interpolated {
   names: Set<string>;
 }
 
-/** Replaces `${NAME}` in every string with the variable, and `$${` with `${`. Does not change keys. */
+/** A name, and what counts if the variable is not set or empty, as in a shell. */
+const reference = /^(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::(?<sign>[-?])(?<text>.*))?$/s;
+
+/**
+ * Replaces `${NAME}` in every string with the variable, `${NAME:-default}` with a default if it is not set or empty, and `$${`
+ * with `${`. `${NAME:?message}` reports the message then. Does not change keys.
+ */
 export function interpolate(tree: unknown, env: Readonly<Record<string, string | undefined>>): Interpolated {
   const problems: Problem[] = [];
   const filled = new Set<string>();
   const names = new Set<string>();
 
   function fill(text: string, path: Path): string {
-    return text.replace(/\$\$\{|\$\{([^}]*)(\}?)/g, (found, name: string | undefined, end: string) => {
+    return text.replace(/\$\$\{|\$\{([^}]*)(\}?)/g, (found, inside: string | undefined, end: string) => {
       if (found === '$${') return '${';
-      if (name === undefined || end === '' || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+      const parts = end === '' ? undefined : reference.exec(inside ?? '')?.groups;
+      if (!parts) {
         problems.push({
           path,
           message: 'contains a "${" without a valid ${NAME}; write "$${" for a literal "${"',
         });
         return '';
       }
+      const { name = '', sign, text: other = '' } = parts;
       names.add(name);
       filled.add(JSON.stringify(path));
-      const value = env[name];
-      if (value === undefined) problems.push({ path, message: `the environment variable ${name} is not set` });
-      return value ?? '';
+      const value = sign !== undefined && env[name] === '' ? undefined : env[name];
+      if (value !== undefined) return value;
+      if (sign === '-') return other;
+      const why = other === '' ? '' : `: ${other}`;
+      problems.push({ path, message: `the environment variable ${name} is not set${why}` });
+      return '';
     });
   }
   function visit(value: unknown, path: Path): unknown {

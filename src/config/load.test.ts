@@ -46,8 +46,12 @@ describe('defaults', () => {
       cors_origins: [],
       account_identity: true,
       keep_alive_comment_ms: 10000,
+      socket_ping_ms: 30000,
+      socket_idle_ms: 900000,
+      socket_lifetime_ms: 3600000,
       shutdown_grace_ms: 30000,
       metrics: 'loopback',
+      metrics_callers: 'workspace',
       workers: 1,
     });
     expect(config.storage.url).toBe(`file:${folder}/data/headgate.db`);
@@ -186,7 +190,7 @@ describe('an invalid file', () => {
     ],
     [
       'server: { cors_origins: [a] }',
-      '1: server.cors_origins[0]: must be an origin like `https://app.example.com`, or `*`, got "a"',
+      '1: server.cors_origins[0]: must be an origin like `https://app.example.com` or `https://*.example.com`, or `*`, got "a"',
     ],
     ['server: []', '1: server: must be an object, got a list of 0'],
     [
@@ -348,6 +352,34 @@ bootstrap:
   });
 });
 
+describe('the file', () => {
+  it('may be UTF-16, as PowerShell writes it', () => {
+    writeFileSync(join(folder, 'utf16.yaml'), Buffer.from('\ufeffserver: { port: 9004 }\r\n', 'utf16le'));
+    expect(loadConfig({ file: 'utf16.yaml', env: {}, cwd: folder }).config.server.port).toBe(9004);
+  });
+
+  it('may have keys that begin with x- for anchors', () => {
+    const text =
+      'x-local: &local { wire: openai-chat, base_url: "http://127.0.0.1:9/v1", models: [{ model: m }] }\nproviders: [{ <<: *local, id: one }]';
+    expect(load(text).config.providers[0]).toMatchObject({ id: 'one', wire: 'openai-chat' });
+    expect(problemsOf('server: { x-port: 1 }')[0]).toContain('unknown key');
+  });
+
+  it('may have a base URL with the path of a request, which is left out', () => {
+    const text = provider().replace('/v1', '/v1/chat/completions');
+    const { config, warnings } = load(text);
+    expect(config.providers[0]!.base_url).toBe('http://127.0.0.1:9/v1');
+    expect(warnings).toEqual([
+      'providers[0].base_url ends in /chat/completions, which the wire adds itself. The gateway leaves it out.',
+    ]);
+  });
+
+  it('may have prices with exponents, also in texts', () => {
+    const price = provider().replace('{ model: m }', '{ model: m, pricing: { prompt: "1e-06", completion: 2.5E-06 } }');
+    expect(load(price).config.providers[0]!.models[0]!.pricing).toEqual({ prompt: '1e-06', completion: 2.5e-6 });
+  });
+});
+
 describe('${NAME}', () => {
   it('is replaced in any string, even unquoted in braces, and $${ is literal', () => {
     const env = { NAME: 'x: {y} # z', PORT: '9002', LIST: 'https://a.example, https://b.example' };
@@ -367,6 +399,28 @@ secrets: { master_key: ${'${NAME}'} }
       '2: secrets.master_key: the environment variable GONE is not set',
     ]);
     expect(problemsOf('server: { region: "${NO-NAME}" }')[0]).toContain('without a valid ${NAME}');
+  });
+
+  it('has a default, also in braces, and a message', () => {
+    const text = 'server: { port: ${PORT:-9003}, region: ${REGION:-eu-1}, host: "${HOST:-::1}" }';
+    expect(load(text, { env: { REGION: '' } }).config.server).toMatchObject({
+      port: 9003,
+      region: 'eu-1',
+      host: '::1',
+    });
+    expect(load(text, { env: { PORT: '1', REGION: 'us' } }).config.server).toMatchObject({ port: 1, region: 'us' });
+    expect(problemsOf('secrets: { master_key: "${GONE:?create one}" }')).toEqual([
+      '1: secrets.master_key: the environment variable GONE is not set: create one',
+    ]);
+  });
+
+  it.each([
+    ['True', true],
+    ['1', true],
+    ['off', false],
+    ['NO', false],
+  ])('is a boolean: %s', (value, builtin) => {
+    expect(load('catalog: { builtin: ${B} }', { env: { B: value } }).config.catalog.builtin).toBe(builtin);
   });
 
   it('is not required if the environment overrides the value', () => {

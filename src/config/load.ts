@@ -1,13 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { encodeUserinfo } from '../domain/encode-userinfo.ts';
 import { listUrls } from '../domain/list-urls.ts';
 import { findNearestName } from '../domain/nearest-name.ts';
+import { parseJson } from '../domain/parse-json.ts';
+import { type CheckDialect, checkDialects } from './check-dialects.ts';
 import { checkRelations, findSuspiciousPrices, type RelationProblem } from './check-relations.ts';
 import { checkSchema } from './check-schema.ts';
 import { ConfigError } from './config-error.ts';
 import { type Environment, type Override, readOverrides } from './environment.ts';
+import { findFile } from './find-file.ts';
 import { findProxy } from './find-proxy.ts';
 import { completeFileStore } from './file-store.ts';
 import { interpolate, type Problem } from './interpolate.ts';
@@ -18,6 +21,7 @@ import type { Config } from './schema.ts';
 import { findNode } from './schema-node.ts';
 import { completeSearchEngines, discoverSearchEngines } from './search-engines.ts';
 import { simulatorProvider } from './simulator.ts';
+import { trimBaseUrls } from './trim-base-urls.ts';
 import { trimSecrets } from './trim-secrets.ts';
 
 export interface ConfigSources {
@@ -28,6 +32,8 @@ export interface ConfigSources {
   flags?: { port?: string | number; host?: string; data?: string; workers?: string };
   /** The base of relative paths. Default: the working directory. */
   cwd?: string;
+  /** Absent: `dialect` is not checked, because each wire has its own settings. */
+  checkDialect?: CheckDialect;
 }
 
 export interface LoadedConfig {
@@ -52,7 +58,13 @@ export interface LoadedConfig {
  *
  * @throws {ConfigError} with all problems
  */
-export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }: ConfigSources): LoadedConfig {
+export function loadConfig({
+  file: named,
+  env,
+  flags = {},
+  cwd = process.cwd(),
+  checkDialect = () => ({ issues: [], hints: [] }),
+}: ConfigSources): LoadedConfig {
   const dataDir = resolve(cwd, flags.data || env.HEADGATE_DATA || 'data');
   const file = named === null ? undefined : findFile(named || env.HEADGATE_CONFIG, cwd);
   const written = file === undefined ? undefined : readFile(file, showPath(file, cwd));
@@ -70,6 +82,7 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
     ...completeFileStore(complete, env),
   ];
   const quoted = trimSecrets(complete);
+  const trimmed = trimBaseUrls(complete);
   const checked = checkSchema(complete, (path) => !filled.filled.has(JSON.stringify(path)));
   const config = checked.tree as Config; // invalid values are replaced with placeholders
 
@@ -87,9 +100,20 @@ export function loadConfig({ file: named, env, flags = {}, cwd = process.cwd() }
     })),
   ];
   const wrong = problems.map(({ path }) => path);
-  problems.push(...checkRelations(config).filter((problem) => !isFollowUp(problem, config, wrong)));
+  const isFilled = (path: Path) => [...filled.filled].some((one) => startsWith(parseJson(one) as Path, path));
+  const dialects = checkDialects(config.providers, checkDialect, (path) => !isFilled(path));
+  problems.push(
+    ...[...checkRelations(config), ...dialects.problems].filter((problem) => !isFollowUp(problem, config, wrong)),
+  );
   const settle = (isComplete: boolean) =>
-    settleConfig(config, { isComplete, dataDir, file, env, cwd, warnings: [...found.warnings, ...quoted] });
+    settleConfig(config, {
+      isComplete,
+      dataDir,
+      file,
+      env,
+      cwd,
+      warnings: [...found.warnings, ...quoted, ...trimmed, ...dialects.warnings],
+    });
   if (problems.length === 0) return settle(true);
 
   const lines = problems.map(({ path, message, source = findOverride(overrides, path)?.source }) => {
@@ -146,12 +170,6 @@ function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroun
   };
 }
 
-function findFile(named: string | undefined, cwd: string): string | undefined {
-  if (named) return resolve(cwd, named);
-  const usual = resolve(cwd, 'headgate.yaml');
-  return existsSync(usual) ? usual : undefined;
-}
-
 const unreadable: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   ENOTDIR: 'there is no such file',
@@ -159,11 +177,15 @@ const unreadable: Readonly<Record<string, string>> = {
   EACCES: 'cannot be read by this user',
 };
 
+/** PowerShell writes UTF-16 with a byte order mark. */
+const decode = (bytes: Buffer): string =>
+  bytes.length >= 2 && bytes.readUInt16LE(0) === 0xfeff ? bytes.toString('utf16le', 2) : bytes.toString('utf8');
+
 /** @throws {ConfigError} if the file does not exist or is not valid YAML */
 function readFile(file: string, shownFile: string): FileTree {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = decode(readFileSync(file));
   } catch (error) {
     // Node's errors of the file system carry a code.
     const { code } = error as NodeJS.ErrnoException;

@@ -1,3 +1,5 @@
+import { parseJson } from '../domain/parse-json.ts';
+
 /** The position of a value in the configuration: keys and indexes from the root. */
 export type Path = readonly (string | number)[];
 
@@ -6,6 +8,14 @@ export function formatPath(path: Path): string {
   let text = '';
   for (const step of path) text += typeof step === 'number' ? `[${step}]` : text === '' ? step : `.${step}`;
   return text;
+}
+
+/** Parses a path like `fields["a.b"][0].max`. */
+export function parsePath(text: string): Path {
+  const steps = text.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g);
+  return [...steps].map(([, index, quoted, name]) =>
+    index === undefined ? (quoted === undefined ? name! : String(parseJson(quoted))) : Number(index),
+  );
 }
 
 /** Whether a value is a YAML mapping. */

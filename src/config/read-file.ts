@@ -16,7 +16,8 @@ export interface FileTree {
  */
 const openBrace = '\uFDD0';
 const closeBrace = '\uFDD1';
-const hideBraces = (text: string) => text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, `$${openBrace}$1${closeBrace}`);
+const hideBraces = (text: string) =>
+  text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*(?::[-?][^{}\n]*)?)\}/g, `$${openBrace}$1${closeBrace}`);
 const showBraces = (text: string) => text.replaceAll(openBrace, '{').replaceAll(closeBrace, '}');
 
 /** Parses YAML, which includes JSON. An empty file is an empty mapping. */

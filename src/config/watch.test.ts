@@ -146,7 +146,7 @@ describe('watching the configuration', () => {
       .poll(() => watched.reports.at(-1))
       .toEqual({
         message: 'config rejected',
-        problems: ['It could not be applied: Error: no'],
+        problems: ['It could not be applied: no'],
       });
     fails = false;
     watched.hangUp();

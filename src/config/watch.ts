@@ -77,7 +77,10 @@ export function watchConfig({
         if (live.length > 0 || restart.length === 0) report({ message: 'config reloaded', changed: live });
         if (restart.length > 0) report({ message: 'config restart required', changed: restart });
       } catch (error) {
-        const problems = error instanceof ConfigError ? error.problems : [`It could not be applied: ${String(error)}`];
+        const problems =
+          error instanceof ConfigError
+            ? error.problems
+            : [`It could not be applied: ${error instanceof Error ? error.message : String(error)}`];
         report({ message: 'config rejected', problems });
       }
     });

@@ -14,6 +14,8 @@ export interface Caller {
   keyName: string;
   kind: KeyKind;
   workspaceId: string;
+  /** Undefined: unknown, or it has no workspace. */
+  workspaceName?: string | undefined;
   /** The member that owns the key; null for a key that acts as the organization. */
   memberId: string | null;
   /** The intern that the key belongs to. Undefined: any client uses it. */

@@ -176,8 +176,10 @@ export interface StepEndChunk {
 export interface FinishChunk {
   type: 'finish';
   reason: FinishReason;
-  /** The provider's own word, if it differs from `reason`. */
+  /** The provider's own word, if it differs from `reason`. Empty: it sent none. */
   nativeReason?: string;
+  /** The text of the request's `stop` that ended the output, if the provider names it or the gateway found it. */
+  stopText?: string;
   /** Undefined: the provider did not report it. */
   usage?: Usage;
   /** The tier that was used, in the terms of the interface. Null or undefined: it was not reported. */
@@ -187,6 +189,8 @@ export interface FinishChunk {
   fields?: Record<string, unknown>;
   /** Names of fields that the provider sent and this wire cannot carry. Listed as `params.dropped_upstream_fields`. */
   dropped?: string[];
+  /** Names of what the reader had to infer. Listed as `params.adapted`. */
+  adapted?: readonly string[];
   /** For a client of the same format. */
   native?: NativeEnd;
 }
@@ -213,6 +217,11 @@ const frames: ReadonlySet<Chunk['type']> = new Set(['item', 'part', 'finish']);
 export function isOutput(chunk: Chunk): boolean {
   return isVisible(chunk) && !frames.has(chunk.type) && !isBlank(chunk);
 }
+
+/** Whether the chunk is output other than reasoning. */
+export const isSpoken = (chunk: Chunk): boolean => isOutput(chunk) && !reasoning.has(chunk.type);
+
+const reasoning: ReadonlySet<Chunk['type']> = new Set(['reasoning', 'reasoning_summary', 'reasoning_seal']);
 
 function isBlank(chunk: Chunk): boolean {
   switch (chunk.type) {

@@ -47,3 +47,26 @@ const types = new Map([
   ...Object.entries({ html: 'text/html', htm: 'text/html', md: 'text/markdown', txt: 'text/plain' }),
   ...Object.entries({ yaml: 'text/plain', yml: 'text/plain', log: 'text/plain' }),
 ]);
+
+const textTypes = /^(?:text\/|application\/(?:json|xml|x-yaml|yaml|javascript)$)/;
+
+/**
+ * Reads a text file from `file_data`, which some formats send to a model as text.
+ *
+ * @param fileData a data URL, or base64 of a file whose name tells its type
+ * @returns undefined if it is no text, or malformed
+ */
+export function readTextFile(
+  fileData: string,
+  filename: string | undefined,
+): { text: string; mediaType: string } | undefined {
+  const url = readDataUrl(fileData);
+  const mediaType = url?.mediaType ?? (filename === undefined ? undefined : typeOfName(filename));
+  if (mediaType === undefined || !textTypes.test(mediaType) || /^https?:/i.test(fileData)) return undefined;
+  try {
+    const { isBase64, data } = url ?? { isBase64: true, data: fileData };
+    return { text: isBase64 ? Buffer.from(data, 'base64').toString('utf8') : decodeURIComponent(data), mediaType };
+  } catch {
+    return undefined; // a % without two hex digits
+  }
+}

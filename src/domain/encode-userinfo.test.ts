@@ -45,3 +45,8 @@ it.each([
 it('does not change what it cannot read', () => {
   expect(encodeUserinfo('postgres://ada:p@ss@ho st/db')).toBe('postgres://ada:p@ss@ho st/db');
 });
+
+it('names a host if a socket does', () => {
+  const socket = 'db?host=/cloudsql/project:region:name';
+  expect(encodeUserinfo(`postgres://ada:p/ss@/${socket}`)).toBe(`postgres://ada:p%2Fss@localhost/${socket}`);
+});

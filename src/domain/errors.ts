@@ -19,6 +19,26 @@ export const errorKinds = {
     errorType: 'invalid_request',
     says: 'The interface has this field, but this build does not offer it.',
   },
+  previous_response_not_found: {
+    status: 400,
+    errorType: 'invalid_request',
+    says: 'The WebSocket does not keep the response that `previous_response_id` names.',
+  },
+  invalid_stream_id: {
+    status: 400,
+    errorType: 'invalid_request',
+    says: 'The `stream_id` of a message of a WebSocket is malformed.',
+  },
+  stream_limit_reached: {
+    status: 400,
+    errorType: 'invalid_request',
+    says: 'The WebSocket has too many different values of `stream_id`.',
+  },
+  connection_limit_reached: {
+    status: 400,
+    errorType: 'invalid_request',
+    says: 'The WebSocket is too old, was idle for too long, or its gateway shuts down.',
+  },
   context_length_exceeded: {
     status: 400,
     errorType: 'context_length_exceeded',
@@ -26,7 +46,11 @@ export const errorKinds = {
   },
   content_policy: { status: 400, errorType: 'content_policy_violation', says: 'The provider refused the content.' },
   upstream_rejected: { status: 400, errorType: 'invalid_request', says: 'The provider rejected the request.' },
-  authentication: { status: 401, errorType: 'authentication', says: 'The key is missing or invalid.' },
+  authentication: {
+    status: 401,
+    errorType: 'authentication',
+    says: 'The key is missing, invalid, disabled or expired.',
+  },
   payment_required: {
     status: 402,
     errorType: 'payment_required',
@@ -38,7 +62,11 @@ export const errorKinds = {
     says: 'The key lacks the permission, a guardrail blocks the content, or a budget of its workspace, member or guardrail is used up.',
   },
   not_found: { status: 404, errorType: 'not_found', says: 'The resource does not exist.' },
-  model_unavailable: { status: 404, errorType: 'not_found', says: 'The provider does not have the model.' },
+  model_unavailable: {
+    status: 404,
+    errorType: 'not_found',
+    says: 'The model is not in the catalog, or its provider does not have it.',
+  },
   method_not_allowed: { status: 405, errorType: 'invalid_request', says: 'The path exists, but not with this method.' },
   request_timeout: { status: 408, errorType: 'timeout', says: 'The deadline of the gateway passed.' },
   conflict: {
@@ -46,7 +74,11 @@ export const errorKinds = {
     errorType: 'invalid_request',
     says: 'The name is taken, or the state of the object forbids the change.',
   },
-  payload_too_large: { status: 413, errorType: 'payload_too_large', says: 'The body is larger than the limit.' },
+  payload_too_large: {
+    status: 413,
+    errorType: 'payload_too_large',
+    says: 'The body is larger than the limit of the gateway or of the provider.',
+  },
   unsupported_media_type: {
     status: 415,
     errorType: 'invalid_request',
@@ -70,12 +102,22 @@ export const errorKinds = {
   upgrade_not_offered: {
     status: 426,
     errorType: 'invalid_request',
-    says: 'A WebSocket was requested. The gateway serves HTTP only.',
+    says: 'A WebSocket was requested on a path that has none.',
+  },
+  upgrade_required: {
+    status: 426,
+    errorType: 'invalid_request',
+    says: 'The path has only a WebSocket with this method.',
   },
   rate_limited: {
     status: 429,
     errorType: 'rate_limit_exceeded',
     says: 'Too many requests for a limit of the gateway or of the provider.',
+  },
+  headers_too_large: {
+    status: 431,
+    errorType: 'invalid_request',
+    says: 'The headers are larger than 64 KiB, mostly because of cookies.',
   },
   client_closed: { status: 499, errorType: 'server', says: 'The client disconnected. Only in the ledger.' },
   internal: { status: 500, errorType: 'server', says: 'Internal error of the gateway.' },
@@ -203,6 +245,8 @@ export const shortenSlug = (slug: string): string => slug.slice(0, 200);
 
 /** A limit that was reached. */
 export interface RateLimit {
+  /** Undefined: requests in flight, or another number that headers do not name. */
+  unit?: 'requests' | 'tokens' | undefined;
   limit: number;
   remaining: number;
   /** Unix milliseconds. */
@@ -213,8 +257,12 @@ export interface RateLimit {
 export interface RefusalLesson {
   /** The parameter or keyword that was refused: `temperature`, `pattern`. */
   name: string;
-  /** The field of the body that was refused. Absent: a part of a tool or a schema. */
-  field?: string;
+  /** The fields of the body that it is about, one of which a refused request has. Absent: a part of a tool or a schema. */
+  fields?: readonly string[];
+  /** Whether it is about one request, not about the endpoint. */
+  isOnce?: boolean;
+  /** The only wires that have it. Absent: all. */
+  wire?: string | readonly string[];
   /** Returns the settings of `dialect` that avoid it, to add to those of the endpoint. */
   settings: (current: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
 }

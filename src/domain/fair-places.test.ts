@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Cancellation } from './cancellation.ts';
 import { GatewayError } from './errors.ts';
 import { FairPlaces, type PlaceLimits } from './fair-places.ts';
@@ -94,4 +94,86 @@ it('forgets work that is cancelled while it waits, and does not begin work that 
   ]);
   await end();
   expect(running).toEqual(['c1']);
+});
+
+describe('work that makes way', () => {
+  const turnMs = 1000;
+  afterEach(() => vi.useRealTimers());
+
+  /** Begins work that runs until it is stopped or ended. The first letter of its name is its owner. */
+  function openRuns(limits: Omit<PlaceLimits, 'turnMs'>) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const places = new FairPlaces(
+      () => ({ ...limits, turnMs }),
+      () => new GatewayError('unavailable', 'The queue is full.'),
+    );
+    const running = new Map<string, () => void>();
+    const ended: string[] = [];
+    const begin = (name: string, cancellation = new Cancellation()): void => {
+      const work = (stop: Pick<Cancellation, 'add'>) =>
+        new Promise<string>((resolve, reject) => {
+          running.set(name, () => resolve(name));
+          stop.add({ cancelled: reject });
+        }).finally(() => running.delete(name));
+      void places.run(name[0]!, cancellation, work).then(
+        () => ended.push(name),
+        (error: Error) => ended.push(`${name}: ${error.message}`),
+      );
+    };
+    const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+    const end = async (name: string): Promise<void> => {
+      running.get(name)!();
+      await pass(0);
+    };
+    return { begin, end, pass, ended, running: () => [...running.keys()] };
+  }
+
+  it('is the newest of the owner with most, and is done again', async () => {
+    const { begin, end, pass, running, ended } = openRuns({ places: 3, queue: 10 });
+    for (const name of ['a1', 'a2', 'b1', 'b2']) begin(name);
+    await pass(turnMs);
+    expect(running()).toEqual(['a1', 'a2', 'b1']); // b has work that runs
+    begin('c1');
+    await pass(0);
+    expect(running()).toEqual(['a1', 'b1', 'c1']);
+    await end('c1');
+    expect(running()).toEqual(['a1', 'b1', 'b2']); // its turn was longest ago
+    await end('b1');
+    expect(running()).toEqual(['a1', 'b2', 'a2']);
+    for (const name of ['a1', 'b2', 'a2']) await end(name);
+    expect(ended).toEqual(['c1', 'b1', 'a1', 'b2', 'a2']);
+  });
+
+  it('has its turn first', async () => {
+    const { begin, pass, running } = openRuns({ places: 3, queue: 10 });
+    for (const name of ['a1', 'b1', 'c1', 'd1']) begin(name);
+    await pass(turnMs - 1);
+    expect(running()).toEqual(['a1', 'b1', 'c1']);
+    await pass(1);
+    expect(running()).toEqual(['a1', 'b1', 'd1']);
+  });
+
+  it('makes way once: each new owner has a place within a turn, and all work ends', async () => {
+    const { begin, end, pass, running, ended } = openRuns({ places: 3, queue: 100 });
+    const names = Array.from('abcdefghijklmnopqrst', (owner) => `${owner}1`);
+    for (const name of names) {
+      begin(name);
+      await pass(turnMs);
+      expect(running()).toContain(name);
+    }
+    while (running().length > 0) await end(running()[0]!);
+    expect(ended.toSorted()).toEqual(names);
+  });
+
+  it('is cancelled while it waits to be done again', async () => {
+    const { begin, pass, running, ended } = openRuns({ places: 1, queue: 10 });
+    const cancellation = new Cancellation();
+    begin('a1', cancellation);
+    begin('b1');
+    await pass(turnMs);
+    expect(running()).toEqual(['b1']);
+    cancellation.cancel(new GatewayError('client_closed', 'The client disconnected.'));
+    await pass(0);
+    expect(ended).toEqual(['a1: The client disconnected.']);
+  });
 });

@@ -46,6 +46,6 @@ export interface WireImageUsage {
     upstream_inference_cost: number;
   };
   is_byok: boolean;
-  prompt_tokens_details?: { cached_tokens: number };
+  prompt_tokens_details?: { cached_tokens: number; image_tokens?: number };
   completion_tokens_details?: { image_tokens: number };
 }

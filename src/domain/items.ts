@@ -171,6 +171,7 @@ export type CarriedItemType =
   | 'item_reference'
   | 'compaction'
   | 'context_compaction'
+  | 'compaction_trigger'
   | 'apply_patch_call'
   | 'apply_patch_call_output'
   | 'local_shell_call'
@@ -208,7 +209,8 @@ export type InputItem =
 export const itemTypes: ReadonlySet<string> = new Set<InputItem['type']>([
   ...(['message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call'] as const),
   ...(['custom_tool_call_output', 'additional_tools', 'agent_message', 'configuration_update'] as const),
-  ...(['item_reference', 'compaction', 'context_compaction', 'apply_patch_call', 'apply_patch_call_output'] as const),
+  ...(['item_reference', 'compaction', 'context_compaction', 'compaction_trigger'] as const),
+  ...(['apply_patch_call', 'apply_patch_call_output'] as const),
   ...(['local_shell_call', 'local_shell_call_output', 'shell_call', 'shell_call_output', 'mcp_list_tools'] as const),
   ...(['mcp_approval_request', 'mcp_approval_response', 'mcp_call', 'web_search_call', 'file_search_call'] as const),
   ...(['image_generation_call', 'code_interpreter_call', 'computer_call'] as const),
@@ -272,6 +274,8 @@ export interface FunctionTool {
   strict?: boolean | null;
   async?: boolean;
   defer_loading?: boolean;
+  /** Marks the tools up to this one for a prompt cache. */
+  cache_control?: CacheControl | null;
 }
 export interface CustomTool {
   type: 'custom';

@@ -6,7 +6,7 @@
  */
 export interface NativeRequest {
   /** The wire that understands it. */
-  readonly format: 'anthropic-messages' | 'openai-chat';
+  readonly format: 'anthropic-messages' | 'openai-chat' | 'gemini';
   /** Top-level fields as the client sent them. */
   readonly fields: Readonly<Record<string, unknown>>;
   /** Tools that run at the provider, as the client sent them, by the type of the gateway's tool that does the same. */
@@ -16,8 +16,20 @@ export interface NativeRequest {
   /** Features that the client named in a header. */
   readonly betas: readonly string[];
   /** The settings that `fields` replaces, as long as no stage has changed them. */
-  readonly replaces: { readonly reasoning?: unknown; readonly text?: unknown };
+  readonly replaces: {
+    readonly reasoning?: unknown;
+    readonly text?: unknown;
+    readonly modalities?: unknown;
+    readonly tool_choice?: unknown;
+  };
 }
+
+/** Fields of `generationConfig` in the Gemini format that the request of the gateway contains completely. */
+export const translatedGeminiSettings: ReadonlySet<string> = new Set([
+  ...['candidateCount', 'frequencyPenalty', 'imageConfig', 'logprobs', 'maxOutputTokens', 'presencePenalty'],
+  ...['responseJsonSchema', 'responseLogprobs', 'responseMimeType', 'responseModalities', 'responseSchema', 'seed'],
+  ...['stopSequences', 'temperature', 'thinkingConfig', 'topK', 'topP'],
+]);
 
 /** The name of a document without a title, because some protocols require one. A wire without names does not report it. */
 export const UNTITLED_DOCUMENT = 'document.pdf';
@@ -36,12 +48,12 @@ export function readNative(object: object): Readonly<Record<string, unknown>> | 
 
 /** Content of the format that no part of ours can express, such as the result of a tool that the provider ran. */
 export interface NativePart {
-  type: `${'anthropic' | 'chat'}:${string}`;
+  type: `${'anthropic' | 'chat' | 'gemini'}:${string}`;
   /** The block as the client sent it. */
   block: Record<string, unknown>;
 }
 
-const nativePrefix = /^(?:anthropic|chat):/;
+const nativePrefix = /^(?:anthropic|chat|gemini):/;
 
 /** Whether a part is a block of the format, unchanged. */
 export const isNativePart = (part: { type: string }): part is NativePart => nativePrefix.test(part.type);
@@ -81,3 +93,7 @@ export interface NativeEnd {
   /** Other fields of the last event. */
   readonly fields: Record<string, unknown>;
 }
+
+/** Whether the caller of a call is the model itself, as it is without the field. */
+export const isDirect = (caller: unknown): boolean =>
+  typeof caller === 'object' && caller !== null && (caller as { type?: unknown }).type === 'direct';

@@ -18,6 +18,8 @@ export interface ResponseRequest extends RequestSettings {
  * @see docs/reference/chat-completions.md
  */
 export interface OtherSettings {
+  /** Features of the Messages format that a client of another format named in the header `anthropic-beta`. */
+  anthropic_betas?: readonly string[];
   logit_bias?: Record<string, number>;
   /** Whether the response has log probabilities, even without alternatives (`top_logprobs`). */
   logprobs?: boolean;
@@ -28,6 +30,8 @@ export interface OtherSettings {
   prompt_cache_retention?: string;
   repetition_penalty?: number;
   seed?: number;
+  /** Whether the response is a compaction alone: `POST /responses/compact`. Its input ends with the item that requests it. */
+  standalone_compaction?: boolean;
   /** Texts that end the output. */
   stop?: string[];
   top_a?: number;

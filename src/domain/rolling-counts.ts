@@ -1,3 +1,6 @@
+/** The largest count of a slice. */
+const MAX_COUNT = 2 ** 32 - 1;
+
 /** Counts per slice of time for a rolling window. It consists of numbers only, so thousands of instances are cheap. */
 export class RollingCounts {
   private readonly sliceMs: number;
@@ -19,8 +22,19 @@ export class RollingCounts {
   add(kind: number, nowMs: number, amount = 1): void {
     const place = this.placeOf(this.roll(nowMs)) + kind;
     const before = this.counts[place]!;
-    this.counts[place] = before + amount;
+    this.counts[place] = Math.min(before + amount, MAX_COUNT);
     this.totals[kind]! += this.counts[place]! - before; // the part that the slice accepted
+  }
+
+  /** Subtracts what was added at a time, as far as its slice is still in the window. */
+  remove(kind: number, addedAtMs: number, amount: number, nowMs: number): void {
+    const newest = this.roll(nowMs);
+    const slice = Math.floor(addedAtMs / this.sliceMs);
+    if (slice > newest || slice <= newest - this.counts.length / this.kinds) return;
+    const place = this.placeOf(slice) + kind;
+    const removed = Math.min(this.counts[place]!, amount);
+    this.counts[place]! -= removed;
+    this.totals[kind]! -= removed;
   }
 
   /** Subtracts 1 from the newest slice that has counted this kind. */
@@ -58,7 +72,9 @@ export class RollingCounts {
     return bytes;
   }
 
+  /** Starts over if the bytes are of an instance with other kinds. */
   restore(bytes: Uint8Array): void {
+    if (bytes.length !== 8 + this.counts.byteLength) return;
     this.newest = new DataView(bytes.buffer, bytes.byteOffset).getFloat64(0);
     new Uint8Array(this.counts.buffer).set(bytes.subarray(8));
     this.totals.fill(0);

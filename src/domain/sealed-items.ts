@@ -15,6 +15,23 @@ export const isSealedItem = (text: string): boolean => text.startsWith(SEAL_PREF
  */
 export const sealItem = (item: object): string => SEAL_PREFIX + Buffer.from(JSON.stringify(item)).toString('base64url');
 
+/** The beginning of base64 whose bytes may begin with the prefix. It is the same in both alphabets. */
+const ENCODED_PREFIX = Buffer.from(SEAL_PREFIX).toString('base64').slice(0, 5);
+
+/** Seals an item as base64, for a format whose opaque fields are bytes. Its typed clients decode them. */
+export const sealAsBytes = (item: object): string => Buffer.from(sealItem(item)).toString('base64');
+
+/**
+ * Returns the sealed text of a field of bytes. Clients write such a field in either alphabet of base64, with or without
+ * padding. A text that is sealed without the encoding is returned, too.
+ */
+export function readSealedBytes(field: string): string | undefined {
+  if (isSealedItem(field)) return field;
+  if (!field.startsWith(ENCODED_PREFIX)) return undefined;
+  const text = Buffer.from(field, 'base64').toString('utf8');
+  return isSealedItem(text) ? text : undefined;
+}
+
 /** The texts of reasoning, which the client sees, as the seal describes them. */
 export interface SealedTexts {
   /** Characters of each part. */

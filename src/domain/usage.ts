@@ -83,6 +83,16 @@ export function usage(counts: Partial<Usage> & Pick<Usage, 'inputTokens' | 'outp
 }
 
 /**
+ * Reads a count of a provider. Some servers send it as a text.
+ *
+ * @returns undefined if it is no number
+ */
+export function readCount(value: unknown): number | undefined {
+  if (typeof value === 'number') return value > 0 ? Math.ceil(value) : value;
+  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+}
+
+/**
  * Returns the input and the output. One that the provider did not report is the rest of the total. If there is none, it
  * is 0 and named as missing.
  */
@@ -177,10 +187,22 @@ export interface Cost {
   priced: boolean;
 }
 
+/** Tokens that were written to a cache, by how long it keeps them. */
+export interface CacheCreation {
+  ephemeral_5m_input_tokens: number;
+  ephemeral_1h_input_tokens: number;
+}
+
 /** `usage` of the response object. @see docs/reference/responses.md#result */
 export interface WireUsage {
   input_tokens: number;
-  input_tokens_details: { cached_tokens: number; cache_write_tokens?: number };
+  /** Counts that the provider does not report are 0: typed clients require both. */
+  input_tokens_details: {
+    cached_tokens: number;
+    cache_write_tokens: number;
+    /** The parts of the written tokens. Absent: none is kept for an hour. */
+    cache_creation?: CacheCreation;
+  };
   output_tokens: number;
   output_tokens_details: { reasoning_tokens: number };
   total_tokens: number;
@@ -208,3 +230,10 @@ export interface ToolUse {
   /** Calls that were executed and gave a result, which may be a failure. */
   executed: number;
 }
+
+/**
+ * Whether a `usage` object has a value. Some servers send an empty one with every chunk, and the counts after the
+ * finish reason: zed-industries/zed#42893.
+ */
+export const hasCounts = (wire: unknown): wire is Record<string, unknown> =>
+  typeof wire === 'object' && wire !== null && Object.values(wire).some((value) => value !== null);

@@ -9,3 +9,11 @@ export function writeJson(value: unknown): string {
   const json = JSON.stringify(value);
   return json.includes('\\ud') ? json.replace(HALF, '\ufffd') : json;
 }
+
+/** A pair as two escapes, half of one, any other escape. */
+const escapes =
+  /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)/gs;
+
+/** Returns JSON text of a caller with U+FFFD for each half of a UTF-16 pair that it escapes. Servers parse the arguments of calls. */
+export const replaceHalves = (json: string): string =>
+  /\\u[dD]/.test(json) ? json.replace(escapes, (given, half) => (half === undefined ? given : '\ufffd')) : json;

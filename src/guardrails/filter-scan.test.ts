@@ -130,6 +130,24 @@ describe('disguised text', () => {
     expect(scan(text, [builtin('email')]).out).toBe(text);
   });
 
+  it.each([
+    ['a JSON text', String.raw`{"to":"jane\u0040ex\u0061mple.com","n":1}`, '{"to":"[EMAIL]","n":1}'],
+    ['pairs of escapes', String.raw`"\ud835\udc23ane@example.com\n"`, String.raw`"[EMAIL]\n"`],
+    ['the letter of an escape before a match', String.raw`"a\nick@example.com"`, '"a[EMAIL]"'],
+    ['an escape behind a match', String.raw`"at jane@example.com\nBye"`, String.raw`"at [EMAIL]\nBye"`],
+    ['colors of a terminal', 'ja\u001b[1;31mne@example.com\u001b[0m', '[EMAIL]\u001b[0m'],
+    ['escaped colors', String.raw`"ja\u001b[0mne@example.com"`, '"[EMAIL]"'],
+    ['no text with backslashes', 'a\\\\b \\', 'a\\\\b \\'],
+  ])('is found in %s, wherever the pieces end', (_what, text, expected) => {
+    expect(scan(text, [builtin('email')]).out).toBe(expected);
+    for (let length = 1; length < text.length; length++) {
+      const pieces = new FilterScan(compileFilters([builtin('email')]));
+      let out = '';
+      for (let at = 0; at < text.length; at += length) out += pieces.push(text.slice(at, at + length));
+      expect(out + pieces.finish()).toBe(expected);
+    }
+  });
+
   it('is found wherever characters without a glyph and marks are, and wherever the pieces end', () => {
     const hidden = fc.constantFrom('\u200b', '\u00ad', '\u202e', '\u0301', '\u20e3', '\0', '\ufe0f', '\u{e0041}');
     const letters = [...'jane@example.com'];

@@ -1,4 +1,5 @@
 import type { CompiledFilters, Entry } from './compile-filters.ts';
+import { findOpenEscape } from './normalize/json-escape.ts';
 import { isPlain, Normalizer } from './normalize/normalizer.ts';
 import { OffsetMap } from './normalize/offset-map.ts';
 import { findMatches, Search } from './regex/search.ts';
@@ -216,12 +217,13 @@ export class FilterScan implements TextScan {
     return true;
   }
 
-  /** Where the next run ends: a high surrogate waits for its other half. */
+  /** Where the next run ends: a high surrogate waits for its other half, and so does an escape of JSON. */
   private findRunEnd(): number {
     const { pending, pendingAt } = this;
     const end = Math.min(pending.length, pendingAt + MAX_RUN);
     if (end === pendingAt || (this.hasEnded && end === pending.length)) return end;
-    return (pending.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
+    if ((pending.charCodeAt(end - 1) & 0xfc00) === 0xd800) return end - 1;
+    return findOpenEscape(pending, pendingAt, end);
   }
 
   /** Begins to search the normalized text. It is the same so far. @param length of the equal text that follows */
@@ -244,18 +246,25 @@ export class FilterScan implements TextScan {
     search.extraWork += MATCH_WORK + (entry.type === 'filter' ? (to - from) * entry.checkWork : 0);
     if (entry.type === 'phrase') phrases.push({ start: from, end: to });
     else if (!entry.check || entry.check(search.read(from, to))) {
-      const start = map ? map.startOf(from) : from;
-      const end = map ? map.endOf(to) : to;
+      const start = map ? map.startOf(from) : this.startOf(from);
+      const end = map ? map.endOf(to) : (this.normalized?.map.around(to)?.end ?? to);
       this.matches.push({ entry, pattern, start, end, view, from, to });
     }
+  }
+
+  /** Returns a position of the text, or where the character begins that it is within: no part of an escape stays. */
+  private startOf(position: number): number {
+    return this.normalized?.map.around(position)?.start ?? position;
   }
 
   /** Decides the matches that no later text can change, and writes the text up to them. */
   private settle(): void {
     const { original, normalized } = this;
-    const settled = Math.min(
-      original.search.settled,
-      normalized ? normalized.map.startOf(normalized.search.settled) : Number.POSITIVE_INFINITY,
+    const settled = this.startOf(
+      Math.min(
+        original.search.settled,
+        normalized ? normalized.map.startOf(normalized.search.settled) : Number.POSITIVE_INFINITY,
+      ),
     );
     let end = settled;
     if (this.matches.length > 0) {

@@ -5,7 +5,6 @@ import type { FilterSource } from '../domain/content-filter.ts';
 import type { EmbeddingRequest } from '../domain/embeddings.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ImageRequest } from '../domain/images.ts';
-import { isJson } from '../domain/is-json.ts';
 import type { InputItem } from '../domain/items.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { PluginSetting, RequestSettings } from '../domain/request.ts';
@@ -14,6 +13,7 @@ import type { StageRecord } from '../domain/router-metadata.ts';
 import { type InputChange, pass, type Verdict } from '../domain/verdict.ts';
 import type { FilterSet, FilterSets } from './filter-sets.ts';
 import { FindingTally } from './finding-tally.ts';
+import { keepJson } from './keep-json.ts';
 import { mapItemTexts, mapTexts } from './map-texts.ts';
 import { createBlockError, createGuardrailStages, createSkippedStages } from './report-findings.ts';
 import { type EntitySettings, isRecognized, scanEntities } from './scan-entities.ts';
@@ -191,9 +191,7 @@ async function analyzePlaces(
     const { filters, text } = texts[at]!;
     tally.add(filters, result, engine);
     if (result.isBlocked) changed.set(at, result.text + BLOCKED);
-    else if (result.text !== text) {
-      changed.set(at, places[at]!.field === 'arguments' ? keepJson(text, result.text) : result.text);
-    }
+    else if (result.text !== text) changed.set(at, keepJson(text, result.text));
   }
   if (skipped === undefined) return;
   onSkipped(skipped);
@@ -227,14 +225,10 @@ async function scanPlaces(
     if (result.findings.length === 0) continue;
     tally.add(combined, result);
     if (result.isBlocked) changed.set(at, result.text + BLOCKED);
-    else if (result.text !== text) changed.set(at, result.text);
+    else if (result.text !== text) changed.set(at, keepJson(text, result.text));
   }
   return changed;
 }
-
-/** Returns redacted arguments of a tool call, which remain JSON even if an entity contained some of its punctuation. */
-const keepJson = (text: string, redacted: string): string =>
-  isJson(text) && !isJson(redacted) ? JSON.stringify({ redacted }) : redacted;
 
 /** Replaces the texts of a request. The request itself stays unchanged. */
 function mapRequest(
@@ -280,7 +274,7 @@ function mapSearchPrompts(
 /** @returns undefined if nothing changes */
 function mapItems(items: readonly InputItem[], replace: ReplaceInput): InputItem[] | undefined {
   const replaceContext = (text: string, field: string) => replace(text, field, false);
-  const replaceOfUser = (text: string, field: string) => replace(text, field, true);
+  const replaceOfUser = (text: string, field: string) => replace(text, field, field !== 'file_data'); // a user did not write the file
   const mapped = items.map((item) => mapItemTexts(item, isOfUser(item) ? replaceOfUser : replaceContext));
   return mapped.some((item, at) => item !== items[at]) ? mapped : undefined;
 }

@@ -1,5 +1,6 @@
 import type { CompiledFilters } from './compile-filters.ts';
 import { FilterScan, Findings, SLICE_WORK, type WrittenForm } from './filter-scan.ts';
+import { readEscape } from './normalize/json-escape.ts';
 import { TextEdits } from './text-edits.ts';
 import type { TextScan } from './text-scan.ts';
 
@@ -9,17 +10,8 @@ const MAX_RUN = 4096;
 const READ_WORK = 2;
 /** Units of work of another text. */
 const TEXT_WORK = 200;
-
-const escapes: Readonly<Record<string, string>> = {
-  '"': '"',
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-};
+/** A backslash that begins no escape stands for itself. */
+const BACKSLASH = { text: '\\', length: 1 };
 
 /**
  * Scans JSON. Each string is a separate text, which is scanned as it reads after its escapes are decoded, and so is what is
@@ -157,8 +149,9 @@ export class JsonScan implements TextScan {
         this.isAtQuote = true;
         break;
       }
-      const found = readEscape(raw, next, this.hasEnded);
-      if (!found) break;
+      const read = readEscape(raw, next);
+      if (read === 'open' && !this.hasEnded) break;
+      const found = typeof read === 'string' ? BACKSLASH : read;
       this.form.noteEscape(text.length, found.length);
       text += found.text;
       this.at += found.length;
@@ -166,22 +159,6 @@ export class JsonScan implements TextScan {
     this.form.endRun(text.length);
     return text;
   }
-}
-
-/**
- * Reads the escape at a position. A backslash that begins none stands for itself.
- *
- * @returns undefined if more characters may belong to it
- */
-function readEscape(raw: string, at: number, hasEnded: boolean): { text: string; length: number } | undefined {
-  const kind = raw[at + 1];
-  if (kind === undefined) return hasEnded ? { text: '\\', length: 1 } : undefined;
-  const known = escapes[kind];
-  if (known !== undefined) return { text: known, length: 2 };
-  const digits = kind === 'u' ? raw.slice(at + 2, at + 6) : 'none';
-  if (!/^[\da-fA-F]*$/.test(digits)) return { text: '\\', length: 1 };
-  if (digits.length === 4) return { text: String.fromCharCode(Number.parseInt(digits, 16)), length: 6 };
-  return hasEnded ? { text: '\\', length: 1 } : undefined;
 }
 
 /** The JSON that a scan reads. Every escape stands for one character of the text that is scanned. */

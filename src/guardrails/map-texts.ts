@@ -1,3 +1,4 @@
+import { readTextFile } from '../domain/data-url.ts';
 import type { InputItem } from '../domain/items.ts';
 
 /** Returns a text with or without changes. */
@@ -43,6 +44,9 @@ const opaqueFields: ReadonlySet<string> = new Set([
   'tools',
   'reasoning',
 ]);
+
+/** Names of fields that are not text: words, which the interface and providers choose. */
+const plainName = /^[A-Za-z_]{1,40}$/;
 
 /**
  * Replaces the texts of an item. The item itself stays unchanged.
@@ -97,7 +101,7 @@ function mapField<Item extends object>(item: Item, field: string, replace: Repla
   return mapped === value ? item : { ...item, [field]: mapped };
 }
 
-/** Replaces all texts in a value. @returns the same value if none changes */
+/** Replaces all texts in a value, and names of fields that are no words. @returns the same value if none changes */
 export function mapTexts<Value>(value: Value, replace: ReplaceText, field: string): Value {
   if (typeof value === 'string') return replace(value, field) as Value;
   if (typeof value !== 'object' || value === null) return value;
@@ -118,13 +122,41 @@ function mapList(list: readonly unknown[], replace: ReplaceText, field: string):
 
 function mapFields(object: Record<string, unknown>, replace: ReplaceText): Record<string, unknown> {
   let copy: Record<string, unknown> | undefined;
+  let renamed: Map<string, string> | undefined;
   for (const field of Object.keys(object)) {
-    if (opaqueFields.has(field)) continue;
-    const mapped = mapTexts(object[field], replace, field);
+    if (opaqueFields.has(field) && field !== 'file_data') continue;
+    const name = plainName.test(field) ? field : replace(field, 'name');
+    if (name !== field) {
+      renamed ??= new Map();
+      renamed.set(field, name);
+    }
+    const mapped = field === 'file_data' ? mapFile(object, replace) : mapTexts(object[field], replace, field);
     if (mapped === object[field]) continue;
     copy ??= { ...object };
     copy[field] = mapped;
   }
   if (copy && 'logprobs' in copy) copy['logprobs'] = []; // they repeat the text
-  return copy ?? object;
+  return renamed ? rename(copy ?? object, renamed) : (copy ?? object);
+}
+
+/** Replaces the text of a text file, which some formats send to a model as text. Other files are bytes. */
+function mapFile({ file_data: data, filename }: Record<string, unknown>, replace: ReplaceText): unknown {
+  if (typeof data !== 'string') return data;
+  const file = readTextFile(data, typeof filename === 'string' ? filename : undefined);
+  const text = file && replace(file.text, 'file_data');
+  if (!file || text === undefined || text === file.text) return data;
+  return `data:${file.mediaType};base64,${Buffer.from(text).toString('base64')}`;
+}
+
+/** Renames fields. Fields that would have the same name get a number. */
+function rename(object: Record<string, unknown>, names: ReadonlyMap<string, string>): Record<string, unknown> {
+  const result = new Map<string, unknown>();
+  for (const [field, value] of Object.entries(object)) {
+    const wanted = names.get(field) ?? field;
+    let name = wanted;
+    for (let count = 2; result.has(name) || (name !== field && Object.hasOwn(object, name)); count++)
+      name = `${wanted} ${count}`;
+    result.set(name, value);
+  }
+  return Object.fromEntries(result);
 }

@@ -1,19 +1,9 @@
+import { GEMINI_BASE } from './gemini-paths.ts';
+
 const base = '/api/v1';
 
 /** Paths of the compatible API that this gateway serves elsewhere or not at all. */
 const elsewhere: readonly { path: RegExp; advice: string }[] = [
-  {
-    path: /^\/responses\/input_tokens$/,
-    advice:
-      'The usage of a response has its token counts. A conversation that grows too long must be shortened by the client.',
-  },
-  {
-    // Source: caozhiyuan/copilot-api#359
-    path: /^\/responses\/compact$/,
-    advice:
-      'The client must shorten a conversation that grows too long. Codex does so itself if the `name` of its provider is ' +
-      'not OpenAI: name it Headgate in `model_providers`.',
-  },
   {
     path: /^\/(responses\/|conversations(\/|$))/,
     advice:
@@ -21,8 +11,8 @@ const elsewhere: readonly { path: RegExp; advice: string }[] = [
       'in `input`, and close the connection to cancel a response.',
   },
   {
-    path: /^\/images\/(generations|edits|variations)$/,
-    advice: `Send the request to POST ${base}/images, with input images as \`input_references\`.`,
+    path: /^\/images\/variations$/,
+    advice: `Send the image to POST ${base}/images/edits, with a prompt.`,
   },
   {
     path: /^\/(messages\/)?batches(\/|$)/,
@@ -45,8 +35,11 @@ const elsewhere: readonly { path: RegExp; advice: string }[] = [
 /** The prefixes that a wrong base URL adds to the intended path. */
 const strayPrefix = /^(\/(api|openai|v\d+|responses(?=\/(responses|chat|models|images)\b)))+/;
 
+/** Returns the path after the base URL that a client means whose base URL is wrong, or ends with a slash. */
+const findMeant = (path: string): string => path.replaceAll(/\/{2,}/g, '/').replace(strayPrefix, '');
+
 /** Returns the path that a client with a wrong base URL means. It need not exist. */
-export const findMeantPath = (path: string): string => base + path.replace(strayPrefix, '');
+export const findMeantPath = (path: string): string => base + findMeant(path);
 
 /**
  * Returns advice for an unknown path. The usual causes are a wrong base URL and methods that need stored data.
@@ -56,7 +49,14 @@ export const findMeantPath = (path: string): string => base + path.replace(stray
  * @returns a sentence; undefined if there is no advice
  */
 export function adviseOnPath(path: string, isKnown: (path: string) => boolean): string | undefined {
-  const meant = path.replace(strayPrefix, '');
+  // https://github.com/BerriAI/litellm/issues/22272
+  const [, prefix, inner] = /^(\/.+?)(\/api\/v1.*|\/health|\/ready|\/metrics)$/.exec(path) ?? [];
+  if (inner !== undefined && isKnown(inner))
+    return `The paths of this gateway have no prefix: a proxy in front of it must remove ${prefix}, and a client without a proxy must not send it.`;
+  // Clients of Google add the version themselves.
+  if (/\/v1(?:beta|alpha)\d*\/(?:models|tunedModels)\b/.test(path) && !path.startsWith(GEMINI_BASE))
+    return 'The base URL of this gateway for clients of Google ends in /api, to which they add /v1beta/models/….';
+  const meant = findMeant(path);
   const known = elsewhere.find((each) => each.path.test(meant));
   if (known !== undefined) return known.advice;
   if (!isKnown(base + meant)) return undefined;

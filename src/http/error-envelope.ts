@@ -1,10 +1,21 @@
-import { type Availability, asGatewayError, GatewayError, isLastingFailure } from '../domain/errors.ts';
+import { type Availability, asGatewayError, GatewayError, type Issue, isLastingFailure } from '../domain/errors.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
-import type { ErrorResponse } from './error-dialect.ts';
+import type { ErrorResponse, FailedRequest } from './error-dialect.ts';
+import { type WriteRateHeaders, writeRateHeaders } from './rate-headers.ts';
 
 /** The body of an error. Other dialects extend it. @see docs/reference/errors.md */
 export interface ErrorEnvelope {
-  error: { code: number; message: string; metadata: Record<string, unknown>; availability?: Availability };
+  error: {
+    /** The status. */
+    code: number;
+    message: string;
+    /** `metadata.error_type`. Typed clients require this field and the next one. */
+    type: string;
+    /** The first invalid field. */
+    param: string | null;
+    metadata: Record<string, unknown>;
+    availability?: Availability;
+  };
   router_metadata?: RouterMetadata;
 }
 
@@ -13,16 +24,20 @@ export interface ErrorEnvelope {
  * nothing.
  *
  * @param routerMetadata omitted on 500
+ * @param writeRates writes the headers of a limit of the gateway
  */
 export function writeErrorEnvelope(
   thrown: unknown,
   routerMetadata?: RouterMetadata,
+  _request?: FailedRequest,
+  writeRates: WriteRateHeaders = writeRateHeaders,
 ): ErrorResponse & { body: ErrorEnvelope } {
   const error = asGatewayError(thrown);
   const isInternal = error.status === 500;
   const metadata: Record<string, unknown> = { error_type: error.errorType, ...error.metadata };
   if (!isInternal && error.providerCode !== undefined) metadata['provider_code'] = error.providerCode;
-  const body: ErrorEnvelope = { error: { code: error.status, message: error.message, metadata } };
+  const { status: code, message, errorType: type } = error;
+  const body: ErrorEnvelope = { error: { code, message, type, param: findParam(error), metadata } };
   if (error.availability) body.error.availability = error.availability;
   if (!isInternal && routerMetadata) body.router_metadata = routerMetadata;
   const headers: Record<string, string> = {};
@@ -39,6 +54,7 @@ export function writeErrorEnvelope(
     headers['x-ratelimit-limit'] = String(limit);
     headers['x-ratelimit-remaining'] = String(remaining);
     headers['x-ratelimit-reset'] = String(resetAtMs);
+    Object.assign(headers, writeRates([error.rateLimit]));
     metadata['headers'] = {
       'X-RateLimit-Limit': String(limit),
       'X-RateLimit-Remaining': String(remaining),
@@ -46,6 +62,12 @@ export function writeErrorEnvelope(
     };
   }
   return { status: error.status, headers, body };
+}
+
+function findParam({ metadata }: GatewayError): string | null {
+  const [first] = (metadata['issues'] as Issue[] | undefined) ?? [];
+  const { param } = metadata;
+  return first?.path || (typeof param === 'string' ? param : null);
 }
 
 /** Converts errors of Fastify and of Node's HTTP parser. Returns other errors unchanged. */

@@ -1,5 +1,6 @@
 import { findMeantPath } from './advise-on-path.ts';
 import type { ErrorDialect } from './error-dialect.ts';
+import { GEMINI_BASE } from './gemini-paths.ts';
 import type { Route } from './routes.ts';
 
 /** What the table of routes says about a path. */
@@ -8,11 +9,13 @@ export interface KnownPath {
   readonly methods: readonly string[];
   /** Whether one of its routes needs no key. */
   readonly isOpen: boolean;
-  /** How its errors are written. Undefined: as the error envelope. */
+  /** Whether its GET upgrades the connection to a WebSocket. */
+  readonly hasSocket: boolean;
+  /** How its errors are written. Undefined: in the usual way. */
   readonly errors: ErrorDialect | undefined;
 }
 
-type Row = Pick<Route, 'method' | 'path' | 'permission' | 'errors'>;
+type Row = Pick<Route, 'method' | 'path' | 'permission' | 'errors' | 'isSocket'>;
 
 /**
  * Finds a path in the table of routes. If several rows match, those of the most specific path count: `/guardrails/test`
@@ -32,6 +35,7 @@ function describe(rows: readonly Row[]): KnownPath {
   return {
     methods: [...new Set(methods)],
     isOpen: rows.some(({ permission }) => permission === 'none'),
+    hasSocket: rows.some(({ isSocket }) => isSocket),
     errors: rows.find(({ errors }) => errors)?.errors,
   };
 }
@@ -51,16 +55,17 @@ const rankOf = (path: string): string =>
 const MAX_SEGMENTS = 12;
 
 /**
- * Finds how errors are written on a path without a route: as on the nearest path above it that has one, so that a client
- * of an API gets its errors everywhere below.
+ * Finds the nearest path above a path without a route that has one: its errors are those of the path, so that a client of
+ * an API gets them everywhere below.
  *
- * @returns undefined: as the error envelope
+ * @returns undefined if no path above has a route
  */
-export function findErrorsBelow(path: string, findPath: ReturnType<typeof createPathFinder>): ErrorDialect | undefined {
+export function findPathAbove(path: string, findPath: ReturnType<typeof createPathFinder>): KnownPath | undefined {
+  if (path.startsWith(GEMINI_BASE)) return findPath(`${GEMINI_BASE}/models`);
   const segments = findMeantPath(path).split('/', MAX_SEGMENTS);
   for (; segments.length > 0; segments.pop()) {
     const known = findPath(segments.join('/'));
-    if (known) return known.errors;
+    if (known) return known;
   }
   return undefined;
 }

@@ -2,12 +2,14 @@ import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '../domain/errors.ts';
 import type { CompletedImageEvent, ImageEvent } from '../domain/image-events.ts';
 import type { Sink } from '../domain/sink.ts';
+import type { ImageShape, ImageText } from './image-shape.ts';
 import { DONE, waitForDrain, type EventStreamOptions, SseResponse } from './sse.ts';
 import { base64Length, base64Pieces } from './write-base64.ts';
 
 export interface ImageResponseOptions extends EventStreamOptions {
   /** Whether the current endpoint streams. Only then may the response start with a comment. */
   mayStream: () => boolean;
+  shape: ImageShape;
 }
 
 /**
@@ -43,14 +45,12 @@ export class ImageResponse extends SseResponse implements Sink<ImageEvent> {
   }
 
   /** Ends a started stream with an error. @see docs/reference/images.md#streaming */
-  fail({ message, errorType, status, metadata }: GatewayError): void {
+  fail(error: GatewayError): void {
     if (this.isStream === false) {
       this.raw.destroy(); // a body that is shorter than its content-length is invalid
       return;
     }
-    const param = typeof metadata['param'] === 'string' ? metadata['param'] : null;
-    const error = { message, code: String(status), param, type: errorType };
-    this.send(`data: ${JSON.stringify({ type: 'error', error })}\n\n${DONE}`);
+    this.send(`${this.settings.shape.writeFailure(error)}${DONE}`);
     this.endBody();
   }
 
@@ -60,50 +60,39 @@ export class ImageResponse extends SseResponse implements Sink<ImageEvent> {
   }
 
   private async writeEvent(event: ImageEvent): Promise<void> {
-    const { type } = event;
-    switch (type) {
-      case 'image_generation.text_chunk':
-        return this.push(`data: ${JSON.stringify(event)}\n\n`);
-      case 'image_generation.partial_image':
-        await this.push(`data: {"type":"${type}","partial_image_index":${event.partial_image_index},"b64_json":"`);
-        await this.pushBytes(event.bytes);
-        return this.push('"}\n\n');
-      case 'image_generation.completed': {
-        const { image, created, usage, routerMetadata } = event;
-        const rest = JSON.stringify({ created, media_type: image.mediaType, usage, router_metadata: routerMetadata });
-        await this.push(`data: {"type":"${type}","b64_json":"`);
-        await this.pushBytes(image.bytes);
-        return this.push(`",${rest.slice(1)}\n\n${event.isLast ? DONE : ''}`);
-      }
-    }
+    const text = this.settings.shape.writeEvent(event);
+    if (text) await this.pushText(text);
+    if (event.type === 'image_generation.completed' && event.isLast) await this.push(DONE);
   }
 
   private async writeBody(): Promise<void> {
-    const last = this.images.at(-1);
-    const entries = this.images.map(({ image }) => ({
-      head: '{"b64_json":"',
-      bytes: image.bytes,
-      tail: `","media_type":"${image.mediaType}"}`,
-    }));
-    const head = `{"created":${last?.created ?? 0},"data":[`;
-    const rest = JSON.stringify({ usage: last?.usage, router_metadata: last?.routerMetadata });
+    const { shape, headers } = this.settings;
+    const entries = this.images.map((image) => shape.writeEntry(image));
+    const { before, after } = shape.writeBody(this.images.at(-1));
+    const head = `${JSON.stringify(before).slice(0, -1)},"data":[`;
+    const rest = JSON.stringify(after);
     const tail = rest === '{}' ? ']}' : `],${rest.slice(1)}`;
     const length = entries.reduce(
-      (sum, entry) => sum + entry.head.length + base64Length(entry.bytes.length) + entry.tail.length,
+      (sum, entry) => sum + lengthOf(entry),
       Buffer.byteLength(head) + Buffer.byteLength(tail) + entries.length - 1,
     );
     this.raw.writeHead(200, {
-      ...this.settings.headers(),
+      ...headers(),
       'content-type': 'application/json; charset=utf-8',
       'content-length': String(length),
     });
     await this.push(head);
     for (const [index, entry] of entries.entries()) {
-      await this.push(index === 0 ? entry.head : `,${entry.head}`);
-      await this.pushBytes(entry.bytes);
-      await this.push(entry.tail);
+      if (index > 0) await this.push(',');
+      await this.pushText(entry);
     }
     await this.push(tail);
+  }
+
+  private async pushText({ head, bytes, tail }: ImageText): Promise<void> {
+    await this.push(head);
+    if (bytes) await this.pushBytes(bytes);
+    if (tail !== undefined) await this.push(tail);
   }
 
   private async pushBytes(bytes: Buffer): Promise<void> {
@@ -117,3 +106,6 @@ export class ImageResponse extends SseResponse implements Sink<ImageEvent> {
     if (!this.raw.destroyed && !this.send(text)) await waitForDrain(this.raw);
   }
 }
+
+const lengthOf = ({ head, bytes, tail = '' }: ImageText): number =>
+  Buffer.byteLength(head) + (bytes ? base64Length(bytes.length) : 0) + Buffer.byteLength(tail);

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import { GatewayError } from '../domain/errors.ts';
 import { type BodyBudget, COUNTED_BYTES } from './body-budget.ts';
+import { decodeBody, describeDecoding, isUncompressed } from './decode-body.ts';
 import { sendContinue } from './expect.ts';
 import type { BodyLimit } from './routes.ts';
 
@@ -55,15 +57,23 @@ type Done = (error: Error | null, body?: Buffer) => void;
  * @param done called once, with a GatewayError for a body that is too large, too slow, or has no room
  */
 export function readBody(raw: IncomingMessage, limit: BodyLimit, share: BodyShare, done: Done): void {
-  const { 'content-length': header } = raw.headers;
+  const { 'content-length': header, 'content-encoding': encoding } = raw.headers;
   try {
-    const length = header === undefined ? undefined : Number(header);
-    if (length !== undefined) {
-      if (length > limit.bytes) throw tooLarge(limit);
-      share.raise(length);
-    }
+    const sent = header === undefined ? undefined : Number(header);
+    if (sent !== undefined && sent > limit.bytes) throw tooLarge(limit);
+    const length = isUncompressed(encoding) ? sent : undefined;
+    if (length !== undefined) share.raise(length);
+    const body = decodeBody(raw);
     sendContinue(raw);
-    new BodyReader(raw, { length, limit, share, done });
+    new BodyReader(body, {
+      length,
+      limit,
+      share,
+      done(error, whole) {
+        if (error && body !== raw) body.destroy();
+        done(error && describeDecoding(error, raw), whole);
+      },
+    });
   } catch (error) {
     done(error as Error);
   }
@@ -90,7 +100,7 @@ function joinChunks(chunks: readonly Buffer[], bytes: number): Buffer {
 }
 
 class BodyReader {
-  private readonly raw: IncomingMessage;
+  private readonly raw: Readable;
   private readonly parts: ReaderParts;
   private readonly chunks: Buffer[] = [];
   /**
@@ -103,7 +113,7 @@ class BodyReader {
   private readonly onEnd = (): void => this.settle(null);
   private readonly onError = (error: Error): void => this.settle(error);
 
-  constructor(raw: IncomingMessage, parts: ReaderParts) {
+  constructor(raw: Readable, parts: ReaderParts) {
     this.raw = raw;
     this.parts = parts;
     const { length, limit } = parts;

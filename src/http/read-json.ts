@@ -8,6 +8,9 @@ import { fieldPath, Report } from '../schema/report.ts';
 
 const bodyLimits: JsonLimits = { levels: MAX_LEVELS, entries: 200_000, distinctFields: 20_000 };
 
+/** U+FEFF in UTF-8. Programs of Windows write it before the text, and RFC 8259 permits ignoring it. */
+const BYTE_ORDER_MARK = 0xefbbbf;
+
 /** Maximum length of a text in which a syntax error is located, because that takes up to 0.1 ms per KiB. */
 const LOCATE_LENGTH = 256 * 1024;
 
@@ -20,7 +23,8 @@ const LOCATE_LENGTH = 256 * 1024;
  * @throws {GatewayError} `invalid_request` that names the place, the key or the limit
  * @see docs/reference/http.md#bodies
  */
-export function readJson(body: Buffer): unknown {
+export function readJson(sent: Buffer): unknown {
+  const body = sent.length >= 3 && sent.readUIntBE(0, 3) === BYTE_ORDER_MARK ? sent.subarray(3) : sent;
   if (body.length === 0) throw new GatewayError('invalid_request', 'The body is empty; send a JSON object.');
   if (!isUtf8(body)) throw new GatewayError('invalid_request', 'The body is not valid UTF-8.');
   if (body.length > SMALL_JSON) refuseExcess(body);

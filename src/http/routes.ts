@@ -4,6 +4,7 @@ import type { Caller, KeyKind } from '../domain/caller.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
 import type { ErrorDialect } from './error-dialect.ts';
+import { GEMINI_BASE } from './gemini-paths.ts';
 import type { BodyShare } from './read-body.ts';
 
 declare module 'fastify' {
@@ -54,6 +55,7 @@ export interface RouteSetting {
   permission?: Permission;
   bodyIsOptional?: boolean;
   readsBody?: boolean;
+  takesForms?: boolean;
   isGlobal?: boolean;
   hasMediaTypeError?: boolean;
   isOffered?: (() => boolean) | undefined;
@@ -66,7 +68,7 @@ export interface RouteSetting {
 
 /** One row of the table of routes. */
 export interface Route {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
   path: string;
   permission: Permission;
   /** Absent: `server.body_limit`. */
@@ -77,23 +79,32 @@ export interface Route {
   bodyIsOptional?: boolean;
   /** Whether the handler reads the body itself, of any content type. */
   readsBody?: boolean;
+  /** Whether a form is accepted besides JSON: `rawBody` has its bytes. */
+  takesForms?: boolean;
   /** Whether a body of another content type is a 415. Otherwise it is a 400. */
   hasMediaTypeError?: boolean;
   /** Whether the operator offers it. Otherwise it is a 404. Absent: always. */
   isOffered?: () => boolean;
   /** Whether a regional host name rejects it. */
   isGlobal?: boolean;
+  /** Whether it upgrades the connection to a WebSocket. */
+  isSocket?: boolean;
   /** Its result is sent. A stream is written to `reply.raw` after `reply.hijack()`. */
   handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 }
 
 type HandlerName =
   | 'createResponse'
+  | 'openResponses'
+  | 'compactResponse'
+  | 'countInput'
   | 'createChatCompletion'
   | 'createCompletion'
   | 'createMessage'
   | 'countTokens'
   | 'createImage'
+  | 'generateImage'
+  | 'editImage'
   | 'createEmbeddings'
   | 'createRerank'
   | 'listEmbeddingModels'
@@ -202,15 +213,23 @@ type HandlerName =
   | 'showInternLog'
   | 'showCredits'
   | 'listActivity'
-  | 'listAudit';
+  | 'listAudit'
+  | 'callGemini'
+  | 'listGeminiModels'
+  | 'findGeminiModel';
 
 /** The handlers of `api/` by name. */
 export interface Handlers extends Record<HandlerName, Route['handler']> {
   /** Bytes. */
   imageBodyLimit: number;
   writeImageError: ErrorDialect;
-  writeChatError: ErrorDialect;
+  writeOpenAIImageError: ErrorDialect;
+  writeOpenAIError: ErrorDialect;
+  writeRerankError: ErrorDialect;
+  /** Writes an error of a model list, which several formats have. */
+  writeModelError: ErrorDialect;
   writeMessagesError: ErrorDialect;
+  writeGeminiError: ErrorDialect;
   writeInternError: ErrorDialect;
   /** Writes an error of the chat API of interns. */
   writeInternChatError: ErrorDialect;
@@ -228,17 +247,26 @@ export function listRoutes(handlers: Handlers): Route[] {
   return [
     { method: 'POST', path: '/api/v1/responses', permission: 'inference', handler: handlers.createResponse },
     {
+      method: 'GET',
+      path: '/api/v1/responses',
+      permission: 'inference',
+      isSocket: true,
+      handler: handlers.openResponses,
+    },
+    { method: 'POST', path: '/api/v1/responses/compact', permission: 'inference', handler: handlers.compactResponse },
+    { method: 'POST', path: '/api/v1/responses/input_tokens', permission: 'inference', handler: handlers.countInput },
+    {
       method: 'POST',
       path: '/api/v1/chat/completions',
       permission: 'inference',
-      errors: handlers.writeChatError,
+      errors: handlers.writeOpenAIError,
       handler: handlers.createChatCompletion,
     },
     {
       method: 'POST',
       path: '/api/v1/completions',
       permission: 'inference',
-      errors: handlers.writeChatError,
+      errors: handlers.writeOpenAIError,
       handler: handlers.createCompletion,
     },
     {
@@ -255,6 +283,7 @@ export function listRoutes(handlers: Handlers): Route[] {
       errors: handlers.writeMessagesError,
       handler: handlers.countTokens,
     },
+    ...listGeminiRoutes(handlers),
     {
       method: 'POST',
       path: '/api/v1/images',
@@ -263,15 +292,32 @@ export function listRoutes(handlers: Handlers): Route[] {
       errors: handlers.writeImageError,
       handler: handlers.createImage,
     },
+    ...(['generations', 'edits'] as const).map(
+      (name): Route => ({
+        method: 'POST',
+        path: `/api/v1/images/${name}`,
+        permission: 'inference',
+        bodyLimit: { bytes: handlers.imageBodyLimit, source: 'images.body_limit' },
+        takesForms: name === 'edits',
+        errors: handlers.writeOpenAIImageError,
+        handler: name === 'edits' ? handlers.editImage : handlers.generateImage,
+      }),
+    ),
     {
       method: 'POST',
       path: '/api/v1/embeddings',
       permission: 'inference',
-      errors: handlers.writeChatError,
+      errors: handlers.writeOpenAIError,
       handler: handlers.createEmbeddings,
     },
     { method: 'GET', path: '/api/v1/embeddings/models', permission: 'any', handler: handlers.listEmbeddingModels },
-    { method: 'POST', path: '/api/v1/rerank', permission: 'inference', handler: handlers.createRerank },
+    {
+      method: 'POST',
+      path: '/api/v1/rerank',
+      permission: 'inference',
+      errors: handlers.writeRerankError,
+      handler: handlers.createRerank,
+    },
     { method: 'GET', path: '/api/v1/rerank/models', permission: 'any', handler: handlers.listRerankModels },
     { method: 'GET', path: '/api/v1/images/models', permission: 'any', handler: handlers.listImageModels },
     {
@@ -282,11 +328,23 @@ export function listRoutes(handlers: Handlers): Route[] {
     },
     { method: 'GET', path: '/api/v1/generation', permission: 'any', handler: handlers.findGeneration },
     { method: 'GET', path: '/api/v1/generations', permission: 'any', handler: handlers.listGenerations },
-    { method: 'GET', path: '/api/v1/models', permission: 'any', handler: handlers.listModels },
+    {
+      method: 'GET',
+      path: '/api/v1/models',
+      permission: 'any',
+      errors: handlers.writeModelError,
+      handler: handlers.listModels,
+    },
     { method: 'GET', path: '/api/v1/models/user', permission: 'any', handler: handlers.listUserModels },
     { method: 'GET', path: '/api/v1/models/count', permission: 'any', handler: handlers.countModels },
     { method: 'GET', path: '/api/v1/model/*', permission: 'any', handler: handlers.findModel },
-    { method: 'GET', path: '/api/v1/models/*', permission: 'any', handler: handlers.retrieveModel },
+    {
+      method: 'GET',
+      path: '/api/v1/models/*',
+      permission: 'any',
+      errors: handlers.writeModelError,
+      handler: handlers.retrieveModel,
+    },
     {
       method: 'GET',
       path: '/api/v1/models/:author/:slug/endpoints',
@@ -306,7 +364,29 @@ export function listRoutes(handlers: Handlers): Route[] {
     { method: 'GET', path: '/', permission: 'none', handler: handlers.showHome },
     { method: 'GET', path: '/health', permission: 'none', handler: handlers.health },
     { method: 'GET', path: '/ready', permission: 'none', handler: handlers.ready },
+    { method: 'OPTIONS', path: '/ready', permission: 'none', handler: handlers.ready }, // of load balancers
     { method: 'GET', path: '/metrics', permission: 'none', handler: handlers.showMetrics }, // checks access itself
+  ];
+}
+
+/** The API of Google. The path of a request names the model and the action. @see docs/reference/gemini.md */
+function listGeminiRoutes(handlers: Handlers): Route[] {
+  const row = (method: Route['method'], path: string, handler: Route['handler']): Route => ({
+    method,
+    path,
+    permission: method === 'GET' ? 'any' : 'inference',
+    errors: handlers.writeGeminiError,
+    handler,
+  });
+  return [
+    ...[GEMINI_BASE, '/api/v1'].flatMap((base) => [
+      row('POST', `${base}/models/*`, handlers.callGemini),
+      row('POST', `${base}/tunedModels/*`, handlers.callGemini),
+    ]),
+    // The Vercel AI SDK writes no `models/` before a name with a slash.
+    row('POST', `${GEMINI_BASE}/:author/:call`, handlers.callGemini),
+    row('GET', `${GEMINI_BASE}/models`, handlers.listGeminiModels),
+    row('GET', `${GEMINI_BASE}/models/*`, handlers.findGeminiModel),
   ];
 }
 

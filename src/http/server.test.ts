@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Caller } from '../domain/caller.ts';
 import { asGatewayError, GatewayError } from '../domain/errors.ts';
+import { BodyBudget } from './body-budget.ts';
 import type { ErrorDialect } from './error-dialect.ts';
 import { createOpenRequests } from './open-requests.ts';
 import type { Route } from './routes.ts';
@@ -36,16 +37,16 @@ async function serve(
       { ...row, path: '/api/v1/crash', errors: dialect, handler: crash },
       { ...row, path: '/api/v1/plain' },
     ],
-    identify(authorization) {
+    identify([authorization]) {
       if (options.identify) return options.identify();
       if (authorization === undefined) throw new GatewayError('authentication', 'Missing authentication header.');
-      return { kind: authorization } as Caller; // only the fields that the server reads
+      return { kind: authorization } as unknown as Caller; // only the fields that the server reads
     },
     isDraining: () => options.isDraining ?? false,
     isClosing: () => options.isDraining ?? false,
     open,
     bodyLimit: 1000,
-    bodyMemory: () => 1_000_000,
+    bodies: new BodyBudget(() => 1_000_000),
     receiveMs: 1000,
     regionalHosts: () => [],
     corsOrigins: [],
@@ -70,7 +71,7 @@ it.each([
   ['a body that is not JSON', 400, 'invalid_request', '{', {}],
   ['a body that is nested too deep', 400, 'invalid_request', `${'['.repeat(101)}${']'.repeat(101)}`, {}],
   ['a body that is too large', 413, 'payload_too_large', ' '.repeat(301), {}],
-  ['another content type', 400, 'invalid_request', '{}', { 'content-type': 'text/plain' }],
+  ['another content type', 400, 'invalid_request', '{}', { 'content-type': 'text/xml' }],
   ['a key of the wrong kind', 403, 'permission_denied', '{}', { authorization: 'management' }],
 ])('writes the errors of %s in the dialect of the route', async (_, status, type, body, headers) => {
   await serve();

@@ -1,24 +1,32 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import cors from '@fastify/cors';
+import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Caller } from '../domain/caller.ts';
 import { GatewayError } from '../domain/errors.ts';
 import { TURN_LENGTH } from '../domain/turn-length.ts';
 import { createId, createTimedId } from '../domain/ids.ts';
 import { adviseOnPath } from './advise-on-path.ts';
-import { BodyBudget } from './body-budget.ts';
-import type { ErrorDialect } from './error-dialect.ts';
+import type { BodyBudget } from './body-budget.ts';
+import type { ErrorDialect, FailedRequest } from './error-dialect.ts';
 import { readEdgeError, writeErrorEnvelope } from './error-envelope.ts';
 import { checkExpectation, isAwaitingContinue, routeExpectations } from './expect.ts';
-import { createPathFinder, findErrorsBelow } from './find-path.ts';
+import { addDeployment } from './azure-paths.ts';
+import { createPathFinder, findPathAbove } from './find-path.ts';
 import { drainBody, isBodyDrained } from './drain-body.ts';
 import { internRoutes } from './intern-routes.ts';
+import { findServedUrl } from './served-url.ts';
 import type { OpenRequests } from './open-requests.ts';
+import { rateHeaderNames } from './rate-headers.ts';
 import { BodyShare, readBody } from './read-body.ts';
+import { isUncompressed } from './decode-body.ts';
+import { readSentKeys } from './read-sent-keys.ts';
+import { isForm } from './parse-form.ts';
 import { readJson } from './read-json.ts';
 import { checkHost } from './regional-hosts.ts';
+import { SocketRequest } from './socket-exchange.ts';
+import { routeUpgrade } from './upgrades.ts';
 import {
   admittedKeyKinds,
   type BodyLimit,
@@ -31,13 +39,27 @@ import {
 /** Characters of a segment of a path: the id of a container file has 4 for every 3 bytes of its path. */
 const MAX_PARAM_LENGTH = 6000;
 
+/** Bytes of all headers. Cookies of a login and claims that a proxy adds exceed the 16 KiB of Node. */
+const MAX_HEADER_BYTES = 64 * 1024;
+
+const jsonType = /^application\/json\b/i;
+
+/**
+ * Content types whose body is JSON. Programs that send no type, or that of a plain text or of bytes, mean JSON on routes that take
+ * nothing else. A browser still asks before it sends a key.
+ */
+const jsonTypes = /^(?:$|application\/(?:[\w.-]+\+)?json\b|text\/(?:json|plain)\b|application\/octet-stream\b)/i;
+
+type ParserDone = (error: Error | null, body?: unknown) => void;
+
 export interface EdgeOptions {
   routes: readonly Route[];
   /**
+   * @param sent the headers with a key, in the form of `authorization`
    * @returns a promise if the key is not known yet
    * @throws {GatewayError} `authentication`
    */
-  identify: (authorization: string | undefined, connection: object) => Caller | Promise<Caller>;
+  identify: (sent: readonly string[], connection: object) => Caller | Promise<Caller>;
   /** Whether a shutdown has begun. Connections then close after their response. */
   isDraining: () => boolean;
   /** Whether new requests get a 503. */
@@ -50,18 +72,22 @@ export interface EdgeOptions {
   hosts?: OtherHosts;
   /** Bytes. */
   bodyLimit: number;
-  /** Bytes that the bodies of all requests in flight may take. */
-  bodyMemory: () => number;
+  /** The memory for the bodies of all requests in flight. */
+  bodies: BodyBudget;
   /** Milliseconds for a client to send its complete request. */
   receiveMs: number;
   /** Host names that reject some routes. */
   regionalHosts: () => readonly string[];
   /** Empty: CORS is off. */
   corsOrigins: readonly string[];
-  /** Finds how errors are written on routes and paths without a dialect. Undefined: as the error envelope. */
-  findDialect?: (request: Pick<IncomingMessage, 'headers'>) => ErrorDialect | undefined;
+  /** Writes the errors of routes without a dialect. Absent: as the error envelope. */
+  writeError?: ErrorDialect;
+  /** Writes the errors of paths that belong to no route, and of requests that are no HTTP. Absent: as `writeError`. */
+  writeUnknownError?: ErrorDialect;
   /** @returns the time of arrival, in performance.now(), of a request that is seen now */
   receivedAt: () => number;
+  /** Called with the function that routes a request. */
+  onRouting?: (route: (request: IncomingMessage, response: ServerResponse) => void) => void;
   /** Called once for each route and for unknown paths. @returns a function called for every response that has ended */
   watchRoute: (method: string, path: string) => WatchResponse;
 }
@@ -88,21 +114,31 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   const isForHost = ({ headers, socket }: IncomingMessage): boolean =>
     hosts?.isOwn(headers.host) === true && !isAgent(socket);
   const findPath = createPathFinder(options.routes);
-  const findErrors = (raw: IncomingMessage): ErrorDialect =>
-    findErrorsBelow(pathOf(raw.url), findPath) ?? options.findDialect?.(raw) ?? writeErrorEnvelope;
+  const { writeError = writeErrorEnvelope, writeUnknownError = writeError } = options;
+  const findErrors = (raw: IncomingMessage): ErrorDialect => {
+    const path = pathOf(raw.url);
+    const known = findPath(path) ?? findPathAbove(path, findPath);
+    return known ? (known.errors ?? writeError) : writeUnknownError;
+  };
+  /** Whether a request is for a route that upgrades its connection. */
+  const isForSocket = (raw: IncomingMessage): boolean =>
+    raw.method === 'GET' &&
+    raw.headers.upgrade?.toLowerCase() === 'websocket' &&
+    findPath(pathOf(findServedUrl(raw)))?.hasSocket === true;
   const app = fastify({
     logger: false,
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     requestTimeout: options.receiveMs,
     http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
       requestTimeout: options.receiveMs,
       headersTimeout: Math.min(60_000, options.receiveMs),
       // interval in which Node checks for slow requests
       connectionsCheckingInterval: Math.min(1000, Math.max(50, options.receiveMs / 4)),
       // Other requests with this header stay requests. Node before 24.9 does not ask: they are closed then.
-      shouldUpgradeCallback: isForHost,
+      shouldUpgradeCallback: (raw) => isForHost(raw) || isForSocket(raw),
     },
-    keepAliveTimeout: 72_000, // longer than that of load balancers, so that they close first
+    keepAliveTimeout: 620_000, // longer than that of load balancers, so that they close first: theopenco/llmgateway#1539
     return503OnClosing: false, // `isClosing` responds with our envelope
     forceCloseConnections: 'idle',
     requestIdHeader: false,
@@ -110,17 +146,18 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
       const sent = raw.headers['x-request-id'];
       return typeof sent === 'string' && requestIdShape.test(sent) ? sent : createId('req_');
     },
-    clientErrorHandler: rejectMalformedRequest,
+    clientErrorHandler: (error, socket) => rejectMalformedRequest(error, socket, writeUnknownError),
     // a path that cannot be decoded, before routes and hooks
     frameworkErrors: (error, request, reply) => {
-      const message = `The path ${request.raw.url?.slice(0, 200)} is not valid: a % in it is not followed by two hex digits.`;
+      const message = `The path ${pathOf(request.raw.url).slice(0, 200)} is not valid: a % in it is not followed by two hex digits.`;
       const failure = new GatewayError('invalid_request', message, { cause: error });
-      const { status, headers, body } = findErrors(request.raw)(failure, undefined, request.id);
+      const { status, headers, body } = findErrors(request.raw)(failure, undefined, describeRequest(request));
       (reply as FastifyReply)
         .code(status)
         .headers({ 'x-generation-id': createTimedId('gen-'), 'x-request-id': request.id, ...headers })
         .send(body);
     },
+    rewriteUrl: (raw) => (isForHost(raw) ? raw.url! : findServedUrl(raw)), // an intern has paths of its own
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ignoreTrailingSlash: true },
   });
   app.decorateRequest('routeSetting');
@@ -133,16 +170,15 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   app.decorateRequest('failure', undefined);
   app.decorateRequest('bodyShare', undefined);
 
-  const bodies = new BodyBudget(options.bodyMemory);
   routeExpectations(app);
 
   const watchOther = options.watchRoute('any', 'other');
-  if (hosts) {
-    app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      if (isForHost(request)) void hosts.upgrade(request, socket, head);
-      else socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
-    });
-  }
+  app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (isForHost(request)) void hosts!.upgrade(request, socket, head);
+    else if (isForSocket(request)) routeUpgrade(app.routing, request, socket, head);
+    else socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
+  });
+  options.onRouting?.(app.routing);
   app.addHook('onRequest', (request, reply, done) => {
     if (!isForHost(request.raw)) return done();
     reply.hijack();
@@ -157,7 +193,8 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     reply.header('x-generation-id', request.generationId);
     reply.header('x-request-id', request.id);
     if (request.headers['anthropic-version'] !== undefined) reply.header('request-id', request.id);
-    request.routeSetting = request.is404
+    const isUnknown = request.is404 || request.routeOptions.url === ANY_PATH;
+    request.routeSetting = isUnknown
       ? describeUnknown(request, findPath, findErrors)
       : (request.routeOptions.config as RouteSetting); // set when the route was added
     const { permission = 'none', isGlobal, isOffered, watch = watchOther } = request.routeSetting;
@@ -184,7 +221,10 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
           if (isAgent(request.raw.socket)) checkInternRoute(request);
           checkRoute();
         }
-        if (request.is404) throw notFound(request, reply, findPath); // before the body is read
+        if (isUnknown) {
+          if (tellMethods(request, reply, findPath)) return;
+          throw notFound(request, reply, findPath); // before the body is read
+        }
         checkExpectation(request.raw);
         done();
       } catch (error) {
@@ -193,7 +233,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     };
     if (permission === 'none') return enter();
     try {
-      const caller = options.identify(readAuthorization(request.headers), request.raw.socket);
+      const caller = options.identify(readSentKeys(request), request.raw.socket);
       if (caller instanceof Promise) caller.then(enter, done);
       else enter(caller);
     } catch (error) {
@@ -202,38 +242,54 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   });
 
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', (request, raw, done) => {
+  const rejectType = ({ headers, routeSetting }: FastifyRequest): GatewayError => {
+    const sent = String(headers['content-type'] ?? '').slice(0, 100) || 'missing';
+    const kind = routeSetting.hasMediaTypeError ? 'unsupported_media_type' : 'invalid_request';
+    const wanted = routeSetting.takesForms ? 'multipart/form-data or application/json' : 'application/json';
+    return new GatewayError(kind, `Content-Type is ${sent}; send ${wanted}.`);
+  };
+  const readForm = (request: FastifyRequest, raw: IncomingMessage, done: ParserDone): void => {
+    request.bodyShare = new BodyShare(options.bodies);
+    readBody(raw, bodyLimitOf(request, options), request.bodyShare, (error, body) => {
+      request.rawBody = body;
+      done(error, undefined);
+    });
+  };
+  const readJsonBody = (request: FastifyRequest, raw: IncomingMessage, done: ParserDone): void => {
+    request.bodyShare = new BodyShare(options.bodies);
+    if (request.raw instanceof SocketRequest) {
+      takeBody(request.raw, request, done);
+      return;
+    }
+    readBody(raw, bodyLimitOf(request, options), request.bodyShare, (error, body) => {
+      if (error) return done(error, undefined);
+      request.rawBody = body!; // present without an error
+      // clients send a content type even without a body
+      const hasNone = body!.length === 0 && (request.method === 'DELETE' || request.routeSetting.bodyIsOptional);
+      if (hasNone) done(null, undefined);
+      else
+        parseBody(body!, (failure, value) => {
+          addDeployment(request.raw, value);
+          done(failure, value);
+        });
+    });
+  };
+  app.addContentTypeParser('*', (request, raw, done) => {
+    const { headers, routeSetting } = request;
     try {
-      rejectEncoding(request.headers['content-encoding']);
-      if (request.routeSetting.readsBody) return done(null, undefined);
-      request.bodyShare = new BodyShare(bodies);
-      readBody(raw, bodyLimitOf(request, options), request.bodyShare, (error, body) => {
-        if (error) return done(error, undefined);
-        request.rawBody = body!; // present without an error
-        // clients send a content type even without a body
-        const hasNone = body!.length === 0 && (request.method === 'DELETE' || request.routeSetting.bodyIsOptional);
-        if (hasNone) done(null, undefined);
-        else parseBody(body!, done);
-      });
+      if (routeSetting.readsBody) {
+        rejectEncoding(headers['content-encoding']);
+        return done(null, undefined);
+      }
+      if (routeSetting.takesForms && isForm(headers['content-type'])) return readForm(request, raw, done);
+      // Programs send the content type of a form even without a body.
+      if (routeSetting.bodyIsOptional && headers['content-length'] === '0') return done(null, undefined);
+      const types = routeSetting.hasMediaTypeError ? jsonType : jsonTypes;
+      if (!types.test(headers['content-type'] ?? '')) throw rejectType(request);
+      readJsonBody(request, raw, done);
     } catch (error) {
       done(error as Error, undefined);
     }
-  });
-  app.addContentTypeParser('*', (request, _payload, done) => {
-    if (request.routeSetting.readsBody) {
-      try {
-        rejectEncoding(request.headers['content-encoding']);
-        return done(null, undefined);
-      } catch (error) {
-        return done(error as Error, undefined);
-      }
-    }
-    // Programs send the content type of a form even without a body.
-    if (request.routeSetting.bodyIsOptional && request.headers['content-length'] === '0') return done(null, undefined);
-    const type = String(request.headers['content-type'] ?? '').slice(0, 100);
-    const sent = type === '' ? 'missing' : type;
-    const kind = request.routeSetting.hasMediaTypeError ? 'unsupported_media_type' : 'invalid_request';
-    done(new GatewayError(kind, `Content-Type is ${sent}; send application/json.`), undefined);
   });
 
   app.setErrorHandler((thrown, request, reply) => sendError(thrown, request, reply, options));
@@ -246,6 +302,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
         permission: route.permission,
         bodyIsOptional: route.bodyIsOptional ?? false,
         readsBody: route.readsBody ?? false,
+        takesForms: route.takesForms ?? false,
         isGlobal: route.isGlobal ?? false,
         hasMediaTypeError: route.hasMediaTypeError ?? false,
         isOffered: route.isOffered,
@@ -258,6 +315,15 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     });
   }
   return app;
+}
+
+/** Takes the body of a request that a WebSocket has read already. */
+function takeBody(raw: SocketRequest, request: FastifyRequest, done: ParserDone): void {
+  const { bytes, value } = raw.readBody(request);
+  request.bodyShare!.raise(bytes.length);
+  request.rawBody = bytes;
+  addDeployment(raw, value);
+  done(null, value);
 }
 
 /** Parses a body. A large one is parsed in a turn of the event loop of its own, and used in the next one. */
@@ -298,25 +364,12 @@ function watchClose(request: FastifyRequest, raw: ServerResponse, watch: WatchRe
   return presence;
 }
 
-/** Headers in which clients of Anthropic, Azure and Google send a key. */
-const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key'] as const;
-
-/** The usual header has precedence. */
-function readAuthorization(headers: FastifyRequest['headers']): string | undefined {
-  if (headers.authorization !== undefined) return headers.authorization;
-  for (const name of keyHeaders) {
-    const key = headers[name];
-    if (typeof key === 'string' && key !== '') return `Bearer ${key}`;
-  }
-  return undefined;
-}
-
-/** Rejects compressed bodies. @throws {GatewayError} */
+/** Rejects a compressed upload, which is not read as a whole. @throws {GatewayError} */
 function rejectEncoding(encoding: string | undefined): void {
-  if (encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity') return;
+  if (isUncompressed(encoding)) return;
   throw new GatewayError(
     'invalid_request',
-    `Content-Encoding is ${encoding.slice(0, 100)}. Send the body without compression.`,
+    `Content-Encoding is ${encoding!.slice(0, 100)}. Send the body without compression.`,
   );
 }
 
@@ -331,6 +384,29 @@ function describeUnknown(
 }
 
 const pathOf = (url = ''): string => url.split('?', 1)[0]!;
+
+/** The route that `allowOrigins` adds for OPTIONS. */
+const ANY_PATH = '*';
+
+/**
+ * Responds to OPTIONS of a known path, and of the server (`*`).
+ *
+ * @see https://github.com/haproxy/haproxy/issues/989 HAProxy checks servers with OPTIONS by default
+ */
+function tellMethods(
+  { method, url }: FastifyRequest,
+  reply: FastifyReply,
+  findPath: ReturnType<typeof createPathFinder>,
+): boolean {
+  if (method !== 'OPTIONS') return false;
+  const methods = url === ANY_PATH ? ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] : findPath(pathOf(url))?.methods;
+  if (!methods) return false;
+  reply
+    .code(204)
+    .header('allow', [...methods, 'OPTIONS'].join(', '))
+    .send();
+  return true;
+}
 
 function notFound(
   request: FastifyRequest,
@@ -381,9 +457,20 @@ function checkInternRoute({ routeSetting, is404, method }: FastifyRequest): void
 const bodyLimitOf = (request: FastifyRequest, { bodyLimit }: EdgeOptions): BodyLimit =>
   request.routeSetting.bodyLimit ?? { bytes: bodyLimit, source: 'server.body_limit' };
 
+/** Reason phrases of the statuses for which Node has none. */
+const reasons: ReadonlyMap<number, string> = new Map([
+  [524, 'Timeout'],
+  [529, 'Overloaded'],
+]);
+
+const describeRequest = ({ id, raw: { headers, url } }: FastifyRequest): FailedRequest => ({ id, headers, url });
+
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, options: EdgeOptions): FastifyReply {
-  const errors = request.routeSetting.errors ?? options.findDialect?.(request.raw) ?? writeErrorEnvelope;
-  const response = errors(readEdgeError(thrown), request.routerMetadata, request.id);
+  const { writeError = writeErrorEnvelope } = options;
+  const { raw } = request;
+  const own = raw instanceof SocketRequest ? raw.errors : request.routeSetting.errors;
+  const errors = own ?? writeError;
+  const response = errors(readEdgeError(thrown), request.routerMetadata, describeRequest(request));
   if (response.status >= 500) {
     request.failure =
       thrown instanceof GatewayError ? thrown : new GatewayError('internal', 'unexpected', { cause: thrown });
@@ -394,6 +481,8 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
     reply.removeHeader('connection'); // `close`: the client is still sending
     drainBody(request.raw);
   }
+  const reason = reasons.get(response.status);
+  if (reason !== undefined) reply.raw.statusMessage = reason;
   return reply
     .code(response.status)
     .headers(response.headers)
@@ -402,7 +491,7 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
 }
 
 /** Responds on the socket to a request that Node's HTTP parser rejects. */
-function rejectMalformedRequest(error: Error & { code?: string }, socket: Socket): void {
+function rejectMalformedRequest(error: Error & { code?: string }, socket: Socket, writeError: ErrorDialect): void {
   if (error.code === 'ECONNRESET' || !socket.writable || isBodyDrained(socket)) {
     socket.destroy();
     return;
@@ -411,15 +500,25 @@ function rejectMalformedRequest(error: Error & { code?: string }, socket: Socket
     error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
       ? new GatewayError('request_timeout', 'The request took too long to arrive.')
       : error.code === 'HPE_HEADER_OVERFLOW'
-        ? new GatewayError('invalid_request', 'The request headers are too large.')
+        ? new GatewayError(
+            'headers_too_large',
+            `The request headers are larger than ${MAX_HEADER_BYTES} bytes. Send fewer cookies.`,
+          )
         : new GatewayError('invalid_request', 'The request is not valid HTTP.');
-  const { status, body } = writeErrorEnvelope(failure);
+  const { status, body } = writeError(failure);
   const text = JSON.stringify(body);
-  const reason = status === 408 ? 'Request Timeout' : 'Bad Request';
   socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json; charset=utf-8\r\nx-generation-id: ${createTimedId('gen-')}\r\nx-request-id: ${createId('req_')}\r\n` +
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\nx-generation-id: ${createTimedId('gen-')}\r\nx-request-id: ${createId('req_')}\r\n` +
       `content-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
   );
+}
+
+/** A pattern such as `https://*.example.com` matches subdomains of any depth, and not the domain itself. */
+function matchOrigin(origin: string): string | RegExp {
+  const [before = '', after] = origin.split('*');
+  if (after === undefined) return origin;
+  const [start, end] = [before, after].map((text) => text.replaceAll('.', '\\.'));
+  return new RegExp(`^${start}[\\w.-]+${end}$`);
 }
 
 /**
@@ -429,8 +528,8 @@ function rejectMalformedRequest(error: Error & { code?: string }, socket: Socket
  * @see docs/reference/http.md#headers
  */
 async function allowOrigins(app: FastifyInstance, origins: readonly string[]): Promise<void> {
-  await app.register(cors, {
-    origin: origins.includes('*') ? '*' : [...origins],
+  const settings: FastifyCorsOptions = {
+    origin: origins.includes('*') ? '*' : origins.map(matchOrigin),
     credentials: false,
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
     exposedHeaders: [
@@ -442,11 +541,19 @@ async function allowOrigins(app: FastifyInstance, origins: readonly string[]): P
       'x-ratelimit-limit',
       'x-ratelimit-remaining',
       'x-ratelimit-reset',
+      ...rateHeaderNames,
       'x-router-dropped-fields',
+      'x-router-token-count',
       'content-disposition',
       'content-range',
       'etag',
     ],
     maxAge: 86_400,
+  };
+  await app.register(cors, {
+    delegator: ({ headers }: FastifyRequest, done: (error: Error | null, chosen: FastifyCorsOptions) => void) => {
+      const isPreflight = headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
+      done(null, isPreflight ? settings : { ...settings, preflight: false });
+    },
   });
 }

@@ -9,10 +9,10 @@ import { ChunkedBody, LARGE_TEXT } from './chunked-body.ts';
 export const KEEP_ALIVE = ': ROUTER PROCESSING\n\n';
 export const DONE = 'data: [DONE]\n\n';
 
-/** The headers of every event stream. The last one prevents buffering in proxies. */
+/** The headers of every event stream. The last two prevent compression and buffering in proxies. */
 export const sseHeaders = {
   'content-type': 'text/event-stream',
-  'cache-control': 'no-cache',
+  'cache-control': 'no-cache, no-transform',
   'x-accel-buffering': 'no',
 } as const;
 
@@ -22,8 +22,10 @@ export interface EventFormat {
   write(event: ResponseEvent): string;
   /** Follows the last event. */
   readonly end: string;
-  /** Sent while the provider is silent. */
+  /** Sent while the provider is silent. Empty: nothing is. */
   readonly keepAlive: string;
+  /** The headers of the body. Absent: those of an event stream. */
+  readonly headers?: ResponseHeaders;
 }
 
 /**
@@ -32,6 +34,8 @@ export interface EventFormat {
 export class EventWriter implements EventFormat {
   readonly end = DONE;
   readonly keepAlive = KEEP_ALIVE;
+  private readonly before: string;
+  private readonly after: string;
   private type = '';
   private itemId = '';
   private item = -1; // because some providers give two items the same id
@@ -39,8 +43,14 @@ export class EventWriter implements EventFormat {
   private prefix = '';
   private middle = '';
 
+  /** @param frame precedes and follows the JSON of an event. Absent: those of server-sent events */
+  constructor({ before, after } = { before: 'data: ', after: '\n\n' }) {
+    this.before = before;
+    this.after = after;
+  }
+
   write(event: ResponseEvent): string {
-    return isDelta(event) ? this.writeDelta(event) : `data: ${JSON.stringify(event)}\n\n`;
+    return isDelta(event) ? this.writeDelta(event) : `${this.before}${JSON.stringify(event)}${this.after}`;
   }
 
   private writeDelta(event: DeltaEvent): string {
@@ -52,13 +62,14 @@ export class EventWriter implements EventFormat {
       place === this.place;
     if (!isSame) this.learn(event, place);
     const logprobs = event.logprobs;
-    const end = logprobs === undefined ? '}\n\n' : logprobs.length === 0 ? ',"logprobs":[]}\n\n' : undefined;
+    const end = logprobs === undefined ? '}' : logprobs.length === 0 ? ',"logprobs":[]}' : undefined;
     return (
       this.prefix +
       event.sequence_number +
       this.middle +
       quoteDelta(event.delta) +
-      (end ?? `,"logprobs":${JSON.stringify(logprobs)}}\n\n`)
+      (end ?? `,"logprobs":${JSON.stringify(logprobs)}}`) +
+      this.after
     );
   }
 
@@ -69,7 +80,7 @@ export class EventWriter implements EventFormat {
     this.item = event.output_index;
     this.place = place;
     // `join` makes one flat string. `+` makes a tree, which each event would flatten again.
-    this.prefix = ['data: {"type":"', type, '","sequence_number":'].join('');
+    this.prefix = [this.before, '{"type":"', type, '","sequence_number":'].join('');
     this.middle = [',', JSON.stringify(rest).slice(1, -1), ',"delta":'].join('');
   }
 }
@@ -145,6 +156,11 @@ export class SseResponse {
     return KEEP_ALIVE;
   }
 
+  /** The headers of the body. */
+  protected get bodyHeaders(): ResponseHeaders {
+    return sseHeaders;
+  }
+
   keepAlive(): void {
     const { keepAliveMs } = this.options;
     const left = keepAliveMs - (performance.now() - this.lastWriteAt);
@@ -167,7 +183,7 @@ export class SseResponse {
    * @returns false if the client must read first
    */
   protected send(text: string, encoding: 'utf8' | 'latin1' = 'utf8', isLast = false): boolean {
-    if (!this.raw.headersSent) this.body.begin(200, { ...this.options.headers(), ...sseHeaders });
+    if (!this.raw.headersSent) this.body.begin(200, { ...this.options.headers(), ...this.bodyHeaders });
     this.lastWriteAt = performance.now();
     return this.body.write(text, encoding, isLast);
   }
@@ -191,6 +207,10 @@ export class EventStream extends SseResponse implements Sink<ResponseEvent> {
 
   protected override get idleText(): string {
     return this.format.keepAlive;
+  }
+
+  protected override get bodyHeaders(): ResponseHeaders {
+    return this.format.headers ?? super.bodyHeaders;
   }
 
   write(events: ResponseEvent[]): Promise<void> | undefined {

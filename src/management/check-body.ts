@@ -37,17 +37,27 @@ export const strictBody = <Fields extends Parameters<typeof Type.Object>[0]>(
   documented?: Record<string, unknown>,
 ) => Type.Object(fields, { additionalProperties: false, ...(documented && { documented }) });
 
-/** Says that at most one of two fields may be sent. */
-export const notBoth = (one: string, other: string) => ({ not: { required: [one, other] } });
+/*
+ * Rules across fields are forbidden combinations, `documented: { not: { anyOf: […] } }`: generators of clients read `anyOf` and
+ * `allOf` beside fields as other shapes of the body.
+ */
+
+/** Both fields are sent. */
+export const both = (one: string, other: string) => ({ required: [one, other] });
+
+/** None of the fields is sent. */
+export const none = (...fields: string[]) => ({ allOf: fields.map((field) => ({ not: { required: [field] } })) });
 
 /**
  * A name, or an id of another system. It has no control characters and no half surrogate pairs, which some stores
- * cannot hold.
+ * cannot hold. The OpenAPI document omits the half pairs: UTF-8 has none, and the engines of Go and Rust reject a pattern
+ * that names them.
  */
 export const plainText = (limits: { minLength?: number; maxLength: number }) =>
   Type.String({
     ...limits,
     pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$',
+    documented: { pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' },
     says: 'must not hold control characters or half surrogate pairs',
   });
 

@@ -5,7 +5,7 @@ import { maybe } from '../schema/shapes.ts';
 const limit = maybe(Type.Integer({ minimum: 1, maximum: MAX_RATE_LIMIT }));
 
 /** Rate limits in the bodies of keys, members and workspaces. Null means no limit. */
-export const rateLimitFields = { requests_per_minute: limit, tokens_per_minute: limit, concurrent_streams: limit };
+export const rateLimitFields = { requests_per_minute: limit, tokens_per_minute: limit, concurrent_requests: limit };
 
 /** The limits that a body or the command line names. */
 export type RateLimitBody = { [Name in keyof RateLimits]?: number | null | undefined };
@@ -21,5 +21,5 @@ export function readRateLimits(body: RateLimitBody, before: RateLimits = noRateL
 export const writeRateLimits = (limits: RateLimits): Record<keyof RateLimits, number | null> => ({
   requests_per_minute: limits.requests_per_minute || null,
   tokens_per_minute: limits.tokens_per_minute || null,
-  concurrent_streams: limits.concurrent_streams || null,
+  concurrent_requests: limits.concurrent_requests || null,
 });

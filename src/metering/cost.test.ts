@@ -194,7 +194,7 @@ describe('usage on the wire', () => {
   it('reports the cost in dollars, in total and per side', () => {
     expect(writeUsage(counts, { inputNanoUsd: 35_500n, outputNanoUsd: 4_500n, priced: true })).toEqual({
       input_tokens: 10,
-      input_tokens_details: { cached_tokens: 4 },
+      input_tokens_details: { cached_tokens: 4, cache_write_tokens: 0 },
       output_tokens: 6,
       output_tokens_details: { reasoning_tokens: 2 },
       total_tokens: 16,

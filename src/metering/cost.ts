@@ -150,11 +150,9 @@ export function writeUsage(usage: Usage, cost: Cost, parts: CostParts = {}): Wir
   const { isByok = false, inner = [], chargesNanoUsd = 0n, toolUse } = parts;
   const usesTools = toolUse !== undefined && toolUse.requested > 0;
   const total = inner.reduce(addCost, cost);
-  const input: WireUsage['input_tokens_details'] = { cached_tokens: usage.cachedTokens };
-  if (usage.cacheWriteTokens !== undefined) input.cache_write_tokens = usage.cacheWriteTokens;
   const wire: WireUsage = {
     input_tokens: usage.inputTokens,
-    input_tokens_details: input,
+    input_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: usage.cacheWriteTokens ?? 0 },
     output_tokens: usage.outputTokens,
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
     total_tokens: usage.totalTokens,
@@ -162,6 +160,13 @@ export function writeUsage(usage: Usage, cost: Cost, parts: CostParts = {}): Wir
     is_byok: isByok,
   };
   const { upstreamCostNanoUsd: upstream, special } = usage;
+  if (special?.cacheWrite1hTokens) {
+    const hour = special.cacheWrite1hTokens;
+    wire.input_tokens_details.cache_creation = {
+      ephemeral_5m_input_tokens: Math.max(0, wire.input_tokens_details.cache_write_tokens - hour),
+      ephemeral_1h_input_tokens: hour,
+    };
+  }
   if (total.priced) {
     wire.cost_details = {
       upstream_inference_input_cost: usdOf(total.inputNanoUsd),

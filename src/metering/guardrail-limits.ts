@@ -51,8 +51,8 @@ function listInside(workspaceId: string, keys: Parameters<typeof listGuardrailLi
   return [...own.map(({ hash, name }) => ofKey(hash, name)), ...[...members].map(ofMember)];
 }
 
-const ofKey = (keyHash: string, name: string): Whose => ({ scope: { keyHash }, name: `The key ${name}` });
-const ofMember = (memberId: string): Whose => ({ scope: { memberId }, name: `The member ${memberId}` });
+const ofKey = (keyHash: string, name: string): Whose => ({ scope: { keyHash }, name: `The key "${name}"` });
+const ofMember = (memberId: string): Whose => ({ scope: { memberId }, name: `The member "${memberId}"` });
 
 const writeLimit = (guardrail: AppliedGuardrails['guardrails'][number], whose: Whose): GuardrailLimit => ({
   ...whose,

@@ -42,7 +42,7 @@ function listKeyLimits(keys: readonly KeyRecord[]): SpendingLimit[] {
     if (limitNanoUsd === null) return [];
     const window = limitReset ?? 'lifetime';
     const includesByok = includeByokInLimit;
-    return [{ kind: 'key', scope: { keyHash }, window, limitNanoUsd, name: `The key ${name}`, includesByok }];
+    return [{ kind: 'key', scope: { keyHash }, window, limitNanoUsd, name: `The key "${name}"`, includesByok }];
   });
 }
 
@@ -51,7 +51,7 @@ async function listMemberLimits({ access, budgets: { member } }: LimitSources): 
   if (budgetIntervals.every((window) => member[window] === undefined)) return [];
   const members = await access.listMembers();
   return members.flatMap(({ id }) =>
-    writeLimits(member, { kind: 'member', scope: { memberId: id }, name: `The member ${id}` }),
+    writeLimits(member, { kind: 'member', scope: { memberId: id }, name: `The member "${id}"` }),
   );
 }
 
@@ -71,7 +71,7 @@ async function listWorkspaceLimits({ management }: LimitSources): Promise<Spendi
         scope: { workspaceId },
         window: interval,
         limitNanoUsd,
-        name: `The workspace ${name}`,
+        name: `The workspace "${name}"`,
         includesByok,
       },
     ];

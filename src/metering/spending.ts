@@ -15,7 +15,7 @@ export interface SpendingLimit {
   scope: SpendingScope;
   window: SpendingWindow;
   limitNanoUsd: bigint;
-  /** For messages: `The key app`, `The workspace main`. */
+  /** For messages: `The key "app"`, `The workspace "main"`. */
   name: string;
   /** The guardrail that sets the limit. @see domain/guardrail.ts, `titleOf` */
   guardrail?: { id: string; title: string };

@@ -1,6 +1,7 @@
 import { admittedKeyKinds, type Handlers, listRoutes, type Permission, type Route } from '../http/routes.ts';
 import { errorEnvelope, errorExample } from './bodies/error.ts';
 import { type Operation, type Operations, tags } from './operation.ts';
+import { geminiOperations } from './operations/gemini.ts';
 import { inferenceOperations } from './operations/inference.ts';
 import { internChatOperations } from './operations/intern-chat.ts';
 import { internScheduleOperations } from './operations/intern-schedules.ts';
@@ -11,11 +12,13 @@ import { recordOperations } from './operations/records.ts';
 import { vaultOperations } from './operations/vaults.ts';
 import { workspaceDataOperations } from './operations/workspace-data.ts';
 import { describeStatus, writeHeaders } from './responses.ts';
+import { Type } from 'typebox';
 import { type JsonSchema, SchemaWriter } from './schema-writer.ts';
 
 /** The descriptions of all routes. A test compares them with the table of routes. */
 export const operations: Operations = {
   ...inferenceOperations,
+  ...geminiOperations,
   ...modelOperations,
   ...recordOperations,
   ...managementOperations,
@@ -39,16 +42,32 @@ export function listDescribedRoutes(): DescribedRoute[] {
       return handler;
     },
   });
-  return listRoutes(nameless).map(({ method, path, permission, handler }) => ({
-    method,
-    path,
-    permission,
-    handlerName: names.get(handler)!, // every handler comes from `nameless`
-  }));
+  // OpenAPI has no WebSockets. OPTIONS only repeats GET.
+  return listRoutes(nameless)
+    .filter(({ isSocket, method }) => !isSocket && method !== 'OPTIONS')
+    .map(({ method, path, permission, handler }) => ({
+      method,
+      path,
+      permission,
+      handlerName: names.get(handler)!, // every handler comes from `nameless`
+    }));
 }
 
 /** The version of the interface, which the paths begin with. */
 const INTERFACE_VERSION = '1.0.0';
+
+const eventStream = 'text/event-stream';
+/**
+ * An event of a stream. OpenAPI before 3.2 has no schema for events, so tools take that of the stream for each one. Source:
+ * https://www.speakeasy.com/docs/sdks/customize/runtime/server-sent-events
+ */
+const serverSentEvent = Type.Object(
+  {
+    event: Type.Optional(Type.String({ description: 'The type of the event, for APIs that name it here.' })),
+    data: Type.String({ description: 'JSON, or `[DONE]` at the end of some APIs.' }),
+  },
+  { component: 'ServerSentEvent' },
+);
 
 /**
  * Creates the OpenAPI 3.1 description of all routes. Its schemas are those that check requests.
@@ -107,7 +126,7 @@ function writeSecurity(permission: Permission): JsonSchema[] {
 function writeOperation(route: DescribedRoute, operation: Operation, writer: SchemaWriter): JsonSchema {
   const { tag, summary, description, body } = operation;
   return {
-    operationId: route.handlerName,
+    operationId: operation.id ?? route.handlerName,
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
@@ -169,10 +188,10 @@ function writeResponses({ permission }: DescribedRoute, operation: Operation, wr
       },
     }),
     ...(response.type !== undefined && {
-      [response.type]: { schema: response.type === 'text/event-stream' ? {} : { type: 'string' } },
+      [response.type]: { schema: response.type === eventStream ? writer.write(serverSentEvent) : { type: 'string' } },
     }),
     ...(response.stream !== undefined && {
-      'text/event-stream': { schema: { description: response.stream } }, // each event is JSON
+      [eventStream]: { schema: { ...writer.write(serverSentEvent), description: response.stream } },
     }),
   };
   const written: JsonSchema = {

@@ -29,6 +29,8 @@ export interface Parameter {
 
 /** The description of a route. Its method, path and permission come from the table of routes. */
 export interface Operation {
+  /** Absent: the name of its handler. Several routes may have one handler. */
+  id?: string;
   tag: Tag;
   /** A sentence without a period, verb first: `List the keys`. */
   summary: string;

@@ -3,10 +3,11 @@ import type { JsonSchema } from './schema-writer.ts';
 /** @see docs/reference/errors.md */
 const descriptions: Readonly<Record<number, string>> = {
   400: 'The request is invalid.',
-  401: 'The key is missing or invalid.',
+  401: 'The key is missing, invalid, disabled or expired.',
   402: 'Credits, the limit of the key or a budget are used up.',
   403: 'The key lacks the permission, or a guardrail forbids the request.',
   404: 'It does not exist, or no endpoint can serve the request.',
+  405: 'The method is not supported: the path has no action.',
   408: 'A deadline passed.',
   409: 'The name is taken, or the state of the object forbids the change.',
   410: 'The run has ended.',

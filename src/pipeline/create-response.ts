@@ -1,7 +1,7 @@
 import { asGatewayError, GatewayError } from '../domain/errors.ts';
 import type { ResponseEvent } from '../domain/events.ts';
 import type { Sink } from '../domain/sink.ts';
-import { closeResponse } from './accounting/close-response.ts';
+import { closeResponse } from './steps/close-response.ts';
 import { openEvents } from './events/event-stage.ts';
 import { failRun } from './events/fail-run.ts';
 import { inspectInput, inspectNew } from './run/inspect-input.ts';

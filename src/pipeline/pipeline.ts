@@ -5,6 +5,7 @@ import type { Endpoint } from '../providers/provider.ts';
 import type { Health } from '../routing/health.ts';
 import type { InFlight } from '../routing/in-flight.ts';
 import type { Plan, RoutingContext } from '../routing/plan-route.ts';
+import type { Pseudonyms } from './run/create-run.ts';
 import type { RetryParts } from './steps/endpoint-queue.ts';
 import type { RunBase } from './run/run.ts';
 
@@ -12,7 +13,7 @@ import type { RunBase } from './run/run.ts';
  * The dependencies of every kind of run, from the composition root. Functions are called again for each run, so a
  * reload takes effect at once.
  */
-export interface PipelineBase<R extends RunBase> {
+export interface PipelineBase<R extends RunBase> extends Pseudonyms {
   routingContext: () => RoutingContext<Endpoint> & { health: Health; inFlight: InFlight };
   maxAttempts: () => number;
   retry: RetryParts;
@@ -31,9 +32,5 @@ export interface PipelineBase<R extends RunBase> {
   findUnknownProviders?: (run: R) => readonly string[] | undefined;
   /** Called with every run when it is recorded. */
   observe?: (run: R, entry: LedgerEntry) => void;
-  /** Hashes the id of an end user with a key, so that providers and the store never get the id itself. */
-  hashEndUser: (workspaceId: string, id: string) => string;
-  /** Returns the identity of a workspace for providers. Absent or undefined: they get none. */
-  identifyAccount?: (workspaceId: string) => string | undefined;
   region: () => string;
 }

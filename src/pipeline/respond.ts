@@ -3,6 +3,7 @@ import type { ResponseEvent } from '../domain/events.ts';
 import type { ResponseRequest } from '../domain/request.ts';
 import type { Sink } from '../domain/sink.ts';
 import { addCost } from '../metering/cost.ts';
+import { estimateResponseTokens } from './accounting/reserved-tokens.ts';
 import { addInnerUsage } from './accounting/sum-inner-runs.ts';
 import { createResponse } from './create-response.ts';
 import { createRun } from './run/create-run.ts';
@@ -49,7 +50,10 @@ export async function respond(
 ): Promise<void> {
   const message = `No response came within ${timeoutMs} ms.`;
   using cancellation = new ChildCancellation(outer, timeoutMs, message);
-  const origin = createInnerOrigin(parent, cancellation, !isNew);
+  const origin = createInnerOrigin(parent, cancellation, {
+    isInspected: !isNew,
+    estimateTokens: () => estimateResponseTokens(request),
+  });
   const { generationId, modelLimits } = origin;
   const run = createRun(pipeline, {
     ...origin,
@@ -59,7 +63,7 @@ export async function respond(
   try {
     await createResponse(pipeline, run, sink);
   } finally {
-    modelLimits?.end(run.usage?.totalTokens ?? 0, isOverLimit(run));
+    modelLimits?.end(run.recordedTokens ?? 0, isOverLimit(run));
     const usage = addsUsage ? addInnerUsage(run.usage!, run.innerRuns) : undefined;
     parent.innerRuns.push({ generationId, cost: sumInnerCosts(run), usage });
   }

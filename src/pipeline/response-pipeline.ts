@@ -1,3 +1,5 @@
+import type { CheckedText, JsonOutputFormat } from '../domain/json-format.ts';
+import type { SummarySeal } from '../domain/compaction.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
 import type { RunPlugin } from '../domain/plugin.ts';
 import type { Reviser } from '../domain/reviser.ts';
@@ -17,6 +19,8 @@ export interface ResponsePipeline extends PipelineBase<Run> {
   plugins: readonly RunPlugin<Run>[];
   /** Returns the reviser that sees the output last, after those of plugins. Absent, or undefined: there is none. */
   guardOutput?: (run: Run) => MaybePromise<Reviser<Run> | undefined>;
+  /** Seals the summaries of runs that compact their conversation. Absent: they stay messages. */
+  summaries?: Pick<SummarySeal, 'seal'>;
   /**
    * Adds tokens to the reserved input of a planned run; a promise only if the cost is reserved in another process.
    *
@@ -29,6 +33,8 @@ export interface ResponsePipeline extends PipelineBase<Run> {
   upstreamBodyLimit: () => number;
   /** Whether an attempt is repeated without a parameter that the provider has refused. */
   learnsRules: () => boolean;
+  /** Repairs and checks a text whose format the provider does not enforce. Absent: nothing is checked. */
+  checkFormat?: (run: Run, text: string, format: JsonOutputFormat) => Promise<CheckedText>;
   /** For endpoints that accept no URLs. Absent: nothing is fetched. */
   media?: () => MediaSource;
 }

@@ -26,7 +26,7 @@ const known = new Map<string, boolean>();
  */
 export async function readPostgresSettings(text: string): Promise<PostgresSettings> {
   const url = URL.parse(text);
-  if (url === null || url.searchParams.get('host')?.startsWith('/')) return { connectionString: text };
+  if (url === null) return { connectionString: text };
   const take = (name: string): string | undefined => {
     const value = url.searchParams.get(name);
     url.searchParams.delete(name);
@@ -36,10 +36,12 @@ export async function readPostgresSettings(text: string): Promise<PostgresSettin
   const root = take('sslrootcert') ?? process.env['PGSSLROOTCERT'];
   const certificate = take('sslcert') ?? process.env['PGSSLCERT'];
   const key = take('sslkey') ?? process.env['PGSSLKEY'];
-  const mode = readMode(take('sslmode') ?? process.env['PGSSLMODE'], root);
+  const sslmode = take('sslmode') ?? process.env['PGSSLMODE'];
+  const connectionString = url.href;
+  if (isSocket(url)) return { connectionString, ssl: false };
+  const mode = readMode(sslmode, root);
   if (mode === undefined) return { connectionString: text };
 
-  const connectionString = url.href;
   if (mode === 'disable') return { connectionString, ssl: false };
   if ((mode === 'allow' || mode === 'prefer') && !(await hasTls(url))) return { connectionString, ssl: false };
   const verifiesAuthority = mode.startsWith('verify-') || (mode === 'require' && root !== undefined);
@@ -52,6 +54,10 @@ export async function readPostgresSettings(text: string): Promise<PostgresSettin
   };
   return { connectionString, ssl };
 }
+
+/** Whether the server is at a socket of the machine, which has no TLS. */
+const isSocket = ({ hostname, searchParams }: URL): boolean =>
+  /^%2f/i.test(hostname) || searchParams.get('host')?.startsWith('/') === true;
 
 /** @returns undefined if nothing is set, which means no TLS */
 function readMode(mode: string | undefined, root: string | undefined): Mode | undefined {

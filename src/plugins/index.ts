@@ -5,7 +5,7 @@ import type { FilePorts } from './file-parser/file-reading.ts';
 import { createFileParser } from './file-parser/index.ts';
 import { createFusion, type FusionPluginPorts } from './fusion/index.ts';
 import { createModeration, type ModerationPorts } from './moderation/index.ts';
-import { createResponseHealing } from './response-healing/index.ts';
+import { createResponseHealing, type HealingPorts } from './response-healing/index.ts';
 import { createWeb, type WebPorts } from './web/index.ts';
 import { webFetch } from './web-fetch/index.ts';
 
@@ -13,7 +13,7 @@ import { webFetch } from './web-fetch/index.ts';
  * Parts that plugins get when the gateway starts: a function for each outside operation, such as a search. Each
  * plugin adds the ones that it needs. They read settings when they are called, so that a reload takes effect.
  */
-export type PluginPorts = CompressionPorts & FilePorts & FusionPluginPorts & ModerationPorts & WebPorts;
+export type PluginPorts = CompressionPorts & FilePorts & FusionPluginPorts & HealingPorts & ModerationPorts & WebPorts;
 
 /** The plugins of the operator's modules, in their order. */
 export interface OperatorPlugins {

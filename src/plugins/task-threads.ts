@@ -129,8 +129,12 @@ class TaskThread<Job, Result> {
     worker.once('error', ended);
     worker.once('exit', ended);
     cancellation.add(listener);
-    if (cancellation.reason) stop(cancellation.reason);
-    else worker.postMessage(job, transfer);
+    try {
+      if (cancellation.reason) stop(cancellation.reason);
+      else worker.postMessage(job, transfer);
+    } catch (error) {
+      reject(error); // the job cannot be cloned
+    }
     return promise.finally(() => {
       clearTimeout(timer);
       clearInterval(watch);

@@ -1,13 +1,15 @@
 import { Cancellation } from '../domain/cancellation.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
-import type { RefusalLesson } from '../domain/errors.ts';
+import type { Issue, RefusalLesson } from '../domain/errors.ts';
 import type { RetryPolicy } from '../domain/retry-policy.ts';
 import type { ImageFacts } from '../domain/images.ts';
+import { DialectError } from './kit/read-dialect.ts';
 import { KeyRing } from './key-ring.ts';
 import type { Learned } from './rules/lessons.ts';
 import { mergeSettings } from './rules/merge-settings.ts';
 import { EndpointSettings } from './rules/resolve.ts';
 import type { Settings } from './rules/rule-sets.ts';
+import { findUnread } from './rules/unread.ts';
 import type { Wire } from './wire.ts';
 import { createUpstream, type Upstream, type UpstreamTimeouts } from './transport.ts';
 import { type Probe, WireFinder } from './wire-finder.ts';
@@ -131,6 +133,33 @@ const MAX_ORIGINS = 20;
 /** Maximum duration of a protocol probe. */
 const PROBE_MS = 5_000;
 
+/** @throws {DialectError} if a wire of a provider does not have a setting, or none of them reads it; for the operator */
+export function checkDialect(wires: readonly Wire[], dialect: Settings): void {
+  const issues = findDialectIssues(wires, dialect);
+  if (issues.length > 0) throw new DialectError(issues);
+}
+
+/**
+ * Finds the settings that a wire of a provider does not have, or that none of them reads: one issue for each path.
+ *
+ * @param mayShow whether messages may have values
+ */
+export function findDialectIssues(wires: readonly Wire[], dialect: Settings, mayShow = true): Issue[] {
+  const ids = wires.map(({ id }) => id);
+  const all = [...wires.flatMap((wire) => readIssues(wire, dialect, mayShow)), ...findUnread(ids, dialect)];
+  return all.filter(({ path }, index) => all.findIndex((other) => other.path === path) === index);
+}
+
+function readIssues(wire: Wire, dialect: Settings, mayShow: boolean): readonly Issue[] {
+  try {
+    wire.checkDialect?.(dialect, mayShow);
+    return [];
+  } catch (error) {
+    if (error instanceof DialectError) return error.issues;
+    throw error;
+  }
+}
+
 /**
  * Creates a provider from its entry in the configuration.
  *
@@ -140,7 +169,7 @@ const PROBE_MS = 5_000;
 export function createProvider(entry: ProviderEntry, before?: Provider): Provider {
   const { otherWires = [] } = entry;
   const wire = entry.wire.forProvider?.(entry) ?? entry.wire;
-  for (const each of [wire, ...otherWires]) each.checkDialect?.(entry.dialect);
+  checkDialect([wire, ...otherWires], entry.dialect);
   const own = Object.fromEntries(Object.entries(entry.headers).map(([name, value]) => [name.toLowerCase(), value]));
   const headersFor = (key: string | undefined, stream: boolean) =>
     Object.entries({

@@ -5,11 +5,16 @@ const LF = 0x0a;
 const CR = 0x0d;
 /** Memory for each further line of a frame's data, in addition to its text. */
 const LINE_BYTES = 32;
+/** An error of older versions of llama.cpp, which is no field of an event stream: ggml-org/llama.cpp#16109. */
+const ERROR_FIELD = 'error: {';
 
 /**
  * Splits the bytes of a server-sent event stream into frames, regardless of how the network splits them. Decodes
  * complete lines only, so that a character in two pieces stays intact. Ignores comments and all fields except `event`
  * and `data`.
+ *
+ * JSON without a field name is a frame, too. Some servers send lines of JSON (hackclub/ai#17), and Gemini aborts a stream
+ * with a JSON error on several lines (maximhq/bifrost#5262).
  *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
@@ -21,6 +26,8 @@ export class FrameCutter {
   private event = '';
   private data = '';
   private hasData = false;
+  /** Whether the data so far is JSON without a field name, of which more lines follow. */
+  private isBare = false;
   private lines = 0; // lines of the data after the first one
 
   /** @param limitBytes maximum size of a frame; a larger one throws `upstream_failed` */
@@ -81,15 +88,39 @@ export class FrameCutter {
 
   private readLine(line: string, frames: Frame[]): void {
     if (line === '') {
-      if (this.hasData) frames.push({ event: this.event, data: this.data });
-      this.event = this.data = '';
-      this.hasData = false;
-      this.lines = 0;
+      if (this.hasData && !this.isBare) this.pushFrames(frames);
+      this.event = '';
+      this.forgetData();
     } else if (line.startsWith('data:')) {
+      if (this.isBare) this.forgetData();
       this.addData(line.charCodeAt(5) === 32 ? line.slice(6) : line.slice(5));
     } else if (line.startsWith('event:')) {
       this.event = line.charCodeAt(6) === 32 ? line.slice(7) : line.slice(6);
     } else if (line === 'data') this.addData('');
+    else if (line.startsWith(ERROR_FIELD)) frames.push({ event: 'error', data: line.slice(ERROR_FIELD.length - 1) });
+    else if (this.isBare || (!this.hasData && jsonStart.test(line))) this.addBare(line, frames);
+  }
+
+  private addBare(line: string, frames: Frame[]): void {
+    this.isBare = true;
+    this.addData(line);
+    const isEnd = this.lines === 0 ? isWhole(line) : line === (this.data.startsWith('[') ? ']' : '}');
+    if (!isEnd) return;
+    frames.push({ event: this.event, data: this.data });
+    this.forgetData();
+  }
+
+  private forgetData(): void {
+    this.data = '';
+    this.hasData = this.isBare = false;
+    this.lines = 0;
+  }
+
+  /** Some servers separate events by one line break instead of two. Each line is then a whole object. */
+  private pushFrames(frames: Frame[]): void {
+    const lines = this.lines > 0 && this.data.startsWith('{') ? this.data.split('\n') : [];
+    const parts = lines.length > 1 && lines.every(isWhole) ? lines : [this.data];
+    for (const data of parts) frames.push({ event: this.event, data });
   }
 
   private addData(value: string): void {
@@ -109,6 +140,9 @@ function lastLineEnd(piece: Buffer): number {
   const cr = piece.length < 2 ? -1 : piece.lastIndexOf(CR, piece.length - 2); // a negative index counts from the end
   return cr === -1 ? -1 : cr + 1;
 }
+
+const jsonStart = /^[[{]/;
+const isWhole = (line: string): boolean => (line.startsWith('{') && line.endsWith('}')) || line.trim() === '[DONE]';
 
 const tooLarge = (limitBytes: number) =>
   new GatewayError('upstream_failed', `The provider sent a stream event larger than ${limitBytes} bytes.`, {

@@ -1,7 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Cancellation } from '../domain/cancellation.ts';
 import { GatewayError } from '../domain/errors.ts';
@@ -262,6 +267,24 @@ describe('a connection that was kept', () => {
     await to.close(true);
     raw.server.close();
   });
+});
+
+// can1357/oh-my-pi#3731
+it('says that a certificate is not trusted, and how to trust it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-tls-'));
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=localhost'];
+  execFileSync('openssl', ['req', '-x509', ...made, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const to = createUpstream({ name: 'Acme', baseUrl: `https://127.0.0.1:${port}`, timeouts });
+  await expect(send(to)).rejects.toThrow(
+    /certificate is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. NODE_EXTRA_CA_CERTS/,
+  );
+  await to.close(true);
+  server.close();
+  rmSync(folder, { recursive: true });
 });
 
 describe('what is no HTTP', () => {

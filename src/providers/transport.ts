@@ -54,6 +54,8 @@ export interface SendOptions {
   method?: 'GET' | 'POST' | 'DELETE';
   /** Replaces the provider's limit, for responses that take longer. */
   firstByteMs?: number;
+  /** Called when a connection begins to write the request. */
+  onSent?: () => void;
 }
 
 export interface UpstreamResponse {
@@ -103,7 +105,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 
   return {
     send(path, headers, body, cancellation, how = noOptions) {
-      const { method = 'POST', firstByteMs } = how;
+      const { method = 'POST', firstByteMs, onSent } = how;
       const request = {
         path: prefix + path + query,
         method,
@@ -111,7 +113,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         body: method === 'POST' ? body : null,
       };
       const limits = firstByteMs === undefined ? timeouts : { ...timeouts, firstByteMs };
-      const first = new Exchange(name, limits, cancellation);
+      const first = new Exchange(name, limits, cancellation, onSent);
       return first.dispatch(pool, request).catch((error: unknown) => {
         // The provider had just closed a keep-alive connection. Send the request once more, on a new one.
         if (
@@ -121,7 +123,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
           !stale.wasStale(first.networkError)
         )
           throw error;
-        return new Exchange(name, limits, cancellation).dispatch(pool, request);
+        return new Exchange(name, limits, cancellation, onSent).dispatch(pool, request);
       });
     },
     close: (now) => (now ? pool.destroy() : pool.close()),
@@ -143,6 +145,7 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
   private readonly name: string;
   private readonly timeouts: UpstreamTimeouts;
   private readonly cancellation: Cancellation;
+  private readonly onSent: SendOptions['onSent'];
   private totalAt: number;
   private pausedAt: number | undefined;
   private waitsUntil: number;
@@ -157,8 +160,9 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
   private resolve: ((response: UpstreamResponse) => void) | undefined;
   private reject: ((reason: unknown) => void) | undefined;
 
-  constructor(name: string, timeouts: UpstreamTimeouts, cancellation: Cancellation) {
+  constructor(name: string, timeouts: UpstreamTimeouts, cancellation: Cancellation, onSent: SendOptions['onSent']) {
     this.name = name;
+    this.onSent = onSent;
     this.timeouts = timeouts;
     this.cancellation = cancellation;
     const now = performance.now();
@@ -199,7 +203,10 @@ class Exchange implements Dispatcher.DispatchHandler, UpstreamResponse, FlowCont
     this.controller = controller;
     this.sentAt = performance.now();
     if (this.stopped) controller.abort(this.stopped);
-    else this.waitFor(this.timeouts.firstByteMs);
+    else {
+      this.onSent?.();
+      this.waitFor(this.timeouts.firstByteMs);
+    }
   }
 
   onResponseStarted(): void {
@@ -356,6 +363,9 @@ function createStaleCheck(connect: buildConnector.connector) {
 
 const staleCodes = new Set<unknown>(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
+/** Codes of TLS about the certificate of a server. */
+const certificateCodes = /^(?:CERT_|ERR_TLS_CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_)/;
+
 /** Translates codes of undici and of the system. */
 function readNetworkError(error: Error, name: string, timeouts: UpstreamTimeouts): Error {
   if (error instanceof GatewayError) return error;
@@ -380,6 +390,11 @@ function readNetworkError(error: Error, name: string, timeouts: UpstreamTimeouts
     case 'EPIPE':
       return failed(`${name} closed the connection before its response was complete.`);
     default:
+      if (certificateCodes.test(code)) {
+        return failed(
+          `${name} cannot be reached: its certificate is not trusted (${code}). NODE_EXTRA_CA_CERTS names a file with the certificate of its authority.`,
+        );
+      }
       return failed(`${name} sent a response that is not valid HTTP${code === '' ? '' : ` (${code})`}.`);
   }
 }

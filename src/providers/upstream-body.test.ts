@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
 import { pull } from '../testing/pull.ts';
 import { type UpstreamBody, createUpstreamBody, type FlowControl } from './upstream-body.ts';
@@ -80,6 +80,7 @@ describe('the body of a response', () => {
     ['x-gzip', gzipSync],
     ['GZIP', gzipSync],
     ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
     ['deflate', deflateSync],
   ])('is unpacked when it is %s, wherever it is cut', async (encoding, pack) => {
     const body = createUpstreamBody(encoding, 'Acme', connection());
@@ -88,7 +89,7 @@ describe('the body of a response', () => {
     expect(await readAll(body)).toBe('Grüße '.repeat(100));
   });
 
-  it.each(['zstd', 'gzip, br', 'compress'])('is a failure when its encoding is %s', async (encoding) => {
+  it.each(['gzip, br', 'compress'])('is a failure when its encoding is %s', async (encoding) => {
     const body = createUpstreamBody(encoding, 'Acme', connection());
     const { read } = pull(body);
     body.push(Buffer.from('a'));

@@ -1,4 +1,4 @@
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { GatewayError } from '../domain/errors.ts';
 import type { Sink } from '../domain/sink.ts';
 
@@ -103,6 +103,8 @@ function createDecoder(word: string) {
       return createGunzip();
     case 'br':
       return createBrotliDecompress();
+    case 'zstd':
+      return createZstdDecompress();
     case 'deflate':
       return createInflate();
     default:

@@ -21,8 +21,13 @@ export { defineTextWire, type TextWire } from './text-wire.ts';
 export interface Wire {
   /** The name in the configuration: `openai-chat`. */
   readonly id: string;
-  /** Checks the `dialect` of a provider when it is configured. @throws {Error} naming the setting, for the operator */
-  checkDialect?(settings: Readonly<Record<string, unknown>>): void;
+  /**
+   * Checks the `dialect` of a provider when it is configured.
+   *
+   * @param mayShow whether messages may have values. Absent: true
+   * @throws {DialectError} with every problem
+   */
+  checkDialect?(settings: Readonly<Record<string, unknown>>, mayShow?: boolean): void;
   /** Headers that every request of the protocol needs; `headers` of the configuration may override them. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether its servers can be gateways with this interface. They get the headers of `domain/depth-headers.ts`. */
@@ -87,6 +92,8 @@ export interface Target {
   /** For messages: `openai/gpt-5-mini at OpenAI`. */
   endpoint: string;
   upstreamModel: string;
+  /** The model behind a name that does not say it. Absent: `upstreamModel`. */
+  rulesOf?: string;
   /** Whether to request a streamed response. */
   stream: boolean;
   /** `dialect` of the provider's configuration. Each wire reads its own settings. */
@@ -95,8 +102,12 @@ export interface Target {
   endUser?: string;
   /** Keyed hash of the workspace, for servers that take one if there is no end user. Absent: they get none. */
   account?: string;
+  /** Keyed hash of the session, for servers whose cache belongs to a conversation. Absent: the client named none. */
+  session?: string;
   /** Set if reasoning comes back in a later turn. A provider that encrypts it only on request must then encrypt it. */
   sealsReasoning?: true;
+  /** Set if a call that the provider ran itself, of a tool that the client did not offer, has no form in its API. */
+  onlyOfferedCalls?: true;
   /** Set if the model generates images without text. */
   imagesOnly?: true;
 }

@@ -1,3 +1,4 @@
+import { parseExactly } from '../domain/exact-numbers.ts';
 import { isNativePart, NATIVE_FIELD } from '../domain/native.ts';
 import { isObject } from '../schema/by-kind.ts';
 import { checkChatBody, translateChat } from './chat/request.ts';
@@ -31,7 +32,7 @@ export const readResponsesPreset = (body: Body): PresetBody => readPresetConfig(
  */
 export function readChatPreset(body: Body): PresetBody {
   const whole: Body = { ...body, messages: body['messages'] ?? anyTurn };
-  const translated = translateChat(checkChatBody(structuredClone(whole)));
+  const translated = translateChat(checkChatBody(copyBody(whole)));
   const { config, unknown } = readPresetConfig({ ...translated });
   const native = leaveOutNativeTools(config);
   const messages = whole['messages'] as Turn[]; // the check has passed
@@ -51,8 +52,8 @@ export function readChatPreset(body: Body): PresetBody {
  */
 export function readMessagesPreset(body: Body): PresetBody {
   const whole: Body = { ...body, messages: body['messages'] ?? anyTurn };
-  const rename = citeBody(() => structuredClone(whole)); // the translation takes parts of a body
-  const checked = checkMessagesBody(structuredClone(whole));
+  const rename = citeBody(() => copyBody(whole)); // the translation takes parts of a body
+  const checked = checkMessagesBody(copyBody(whole));
   const { translated } = translateBody(checked, { version: undefined, betas: [] });
   const { config, unknown } = readPresetConfig({ ...translated });
   const native = leaveOutNativeTools(config);
@@ -63,6 +64,9 @@ export function readMessagesPreset(body: Body): PresetBody {
     unknown: [...listUnknown(body, messagesFields), ...unknown.map(rename), ...native.map(rename)],
   };
 }
+
+/** Copies a body with the numbers that keep their digits, which `structuredClone` cannot copy. */
+const copyBody = (body: Body): Body => parseExactly(JSON.stringify(body), 'request') as Body;
 
 const listUnknown = (body: Body, known: ReadonlySet<string>): string[] =>
   Object.keys(body).filter((field) => !known.has(field));

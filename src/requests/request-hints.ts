@@ -2,6 +2,7 @@ import type { PresetTable } from '../domain/preset.ts';
 import type { Reach } from '../domain/reach.ts';
 import type { SavedPlugin } from '../domain/request-defaults.ts';
 import type { ModulePlugins } from './module-plugins.ts';
+import type { OpenSummary } from './responses/open-summaries.ts';
 
 /** Facts about a request that are not in its body. */
 export interface RequestHints {
@@ -19,6 +20,8 @@ export interface RequestHints {
   disabledTools?: readonly string[] | undefined;
   /** Maximum number of server-tool steps of a request with conditions. Absent: no limit is applied here. */
   maxSteps?: number | undefined;
+  /** Opens the sealed summaries of the workspace. Absent: they stay as they are. */
+  openSummary?: OpenSummary | undefined;
   /** The limits of the caller, if it is an intern. */
   reach?: Reach | undefined;
 }

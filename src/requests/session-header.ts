@@ -23,6 +23,15 @@ export function findSessionHeader(headers: IncomingHttpHeaders): string | undefi
   );
 }
 
+/** The session in the id of an end user that Claude Code sends: `user_…_session_{uuid}`, or JSON with `session_id`. */
+const agentSession = /_session_([\da-f-]{36})$|"session_id":"([\w-]{1,100})"/;
+
+/** Returns the session that a coding agent has written into the id of the end user. */
+export function findSessionOfUser(user: string | null | undefined): string | undefined {
+  const found = user?.includes('session') ? agentSession.exec(user) : null;
+  return found?.[1] ?? found?.[2];
+}
+
 const readId = (value: string | string[] | undefined): string | undefined =>
   typeof value === 'string' && value !== '' && value.length <= maxIdCharacters ? value : undefined;
 

@@ -1,5 +1,15 @@
 import type { EndpointFacts, Model } from '../domain/endpoint.ts';
-import type { RoutingCatalog } from './plan-route.ts';
+
+/** Models and endpoints by slug. */
+export interface RoutingCatalog<E extends EndpointFacts> {
+  find(slug: string): readonly E[];
+  findModel(slug: string): Model | undefined;
+  findKnown(slug: string): { model: Model; providers: readonly string[] } | undefined;
+  readonly models: readonly Model[];
+  readonly choices: readonly Model[];
+  /** Whether any endpoint belongs to a single workspace. */
+  readonly hasOwnKeys: boolean;
+}
 
 const views = new WeakMap<object, Map<string, object>>();
 

@@ -1,17 +1,11 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { Guardrail } from '../domain/guardrail.ts';
 import { pricesFor } from '../metering/price.ts';
+import type { Exclusion } from './exclusion.ts';
 import { excludeByGuardrails } from './guardrail.ts';
 import { type Needs, supports } from './needs.ts';
-import type { RoutingCatalog } from './plan-route.ts';
+import type { RoutingCatalog } from './catalog-view.ts';
 import { matchesEndpoint, type Preferences } from './preferences.ts';
-
-/** The reason of an exclusion. `code` is in `excluded_by` of docs/reference/errors.md#errormetadata, or our own. */
-export interface Exclusion {
-  code: string;
-  /** A clause: "costs 3 USD per million input tokens". */
-  reason: string;
-}
 
 /** The input of the filters besides the endpoint. */
 export interface RouteCriteria {

@@ -1,6 +1,6 @@
 import { type Slug, withoutVariant } from '../catalog/slug.ts';
 import type { EndpointFacts, Model } from '../domain/endpoint.ts';
-import type { RoutingCatalog } from './plan-route.ts';
+import type { RoutingCatalog } from './catalog-view.ts';
 import { modelNotFound, noEndpoints } from './refusals.ts';
 
 /** Longer slugs are unknown. Bounds the memory for slugs that callers invent. */

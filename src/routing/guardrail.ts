@@ -1,9 +1,9 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { Guardrail, GuardrailRules, ModelGroup } from '../domain/guardrail.ts';
 import { isFree } from '../metering/price.ts';
-import type { Exclusion } from './filters.ts';
+import type { Exclusion } from './exclusion.ts';
 import { Patterns } from './patterns.ts';
-import type { RoutingCatalog } from './plan-route.ts';
+import type { RoutingCatalog } from './catalog-view.ts';
 
 type Models = Pick<RoutingCatalog<EndpointFacts>, 'findModel'>;
 type Rule = (endpoint: EndpointFacts, models: Models) => Exclusion | undefined;

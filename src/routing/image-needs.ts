@@ -11,7 +11,7 @@ import {
   writePixelSize,
 } from '../domain/images.ts';
 import { estimateImageCost, imagePriceLinesOf } from '../metering/image-cost.ts';
-import type { Exclusion } from './filters.ts';
+import type { Exclusion } from './exclusion.ts';
 import { Needs } from './needs.ts';
 
 /** The requirements of an image generation. */

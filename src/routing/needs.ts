@@ -5,7 +5,7 @@ import { isGatewayMcp, isHosted } from '../domain/items.ts';
 import { searchesStoredFiles } from '../domain/file-search.ts';
 import { findSetting, type ResponseRequest, switchOf } from '../domain/request.ts';
 import { blendedPrice } from '../metering/price.ts';
-import type { Exclusion } from './filters.ts';
+import type { Exclusion } from './exclusion.ts';
 import { MAX_SPECIALS, type WalkedInput, walkInput } from './walk-input.ts';
 
 /** The requirements of a request. Computed lazily: a long input is walked at most once. */

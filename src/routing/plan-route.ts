@@ -1,7 +1,7 @@
 import { parseSlug, type Slug, withoutVariant } from '../catalog/slug.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { EmbeddingRequest } from '../domain/embeddings.ts';
-import type { EndpointFacts, Model } from '../domain/endpoint.ts';
+import type { EndpointFacts } from '../domain/endpoint.ts';
 import { GatewayError } from '../domain/errors.ts';
 import type { ImageRequest } from '../domain/images.ts';
 import type { ResponseRequest } from '../domain/request.ts';
@@ -9,8 +9,9 @@ import type { RerankRequest } from '../domain/rerank.ts';
 import type { SortKey } from '../domain/request-defaults.ts';
 import type { RouterMetadata, StageRecord } from '../domain/router-metadata.ts';
 import type { RoutingStrategy } from '../domain/routing-strategy.ts';
-import { createCatalogView } from './catalog-view.ts';
-import { contextOf, type RouteCriteria, type Exclusion, findExclusion, preferCapable } from './filters.ts';
+import { createCatalogView, type RoutingCatalog } from './catalog-view.ts';
+import type { Exclusion } from './exclusion.ts';
+import { contextOf, type RouteCriteria, findExclusion, preferCapable } from './filters.ts';
 import { listNeededPlugins } from './needed-plugins.ts';
 import { findEndpoints, MAX_SLUG_LENGTH } from './find-endpoints.ts';
 import { excludeByGuardrails } from './guardrail.ts';
@@ -64,17 +65,6 @@ export interface Choice extends Pick<RouterPlan, 'isFree' | 'rewrite' | 'task'> 
 
 export interface Excluded<E extends EndpointFacts> extends Exclusion {
   endpoint: E;
-}
-
-/** Models and endpoints by slug. */
-export interface RoutingCatalog<E extends EndpointFacts> {
-  find(slug: string): readonly E[];
-  findModel(slug: string): Model | undefined;
-  findKnown(slug: string): { model: Model; providers: readonly string[] } | undefined;
-  readonly models: readonly Model[];
-  readonly choices: readonly Model[];
-  /** Whether any endpoint belongs to a single workspace. */
-  readonly hasOwnKeys: boolean;
 }
 
 /** The input of planning besides the request. In memory, read-only. */

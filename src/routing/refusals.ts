@@ -1,7 +1,8 @@
 import { docsUrl } from '../domain/docs-url.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import { type AvailabilityCode, GatewayError, createAvailability, shortenSlug } from '../domain/errors.ts';
-import { contextOf, type Exclusion } from './filters.ts';
+import type { Exclusion } from './exclusion.ts';
+import { contextOf } from './filters.ts';
 import type { Needs } from './needs.ts';
 
 /** The slug is unknown. @param nearest a similar known slug */

@@ -4,7 +4,7 @@ import { estimateTokens } from '../domain/estimate-tokens.ts';
 import { DOCUMENTS_OF_SEARCH, estimateRerank, type RerankRequest } from '../domain/rerank.ts';
 import { usage } from '../domain/usage.ts';
 import { costOf, totalOf } from '../metering/cost.ts';
-import type { Exclusion } from './filters.ts';
+import type { Exclusion } from './exclusion.ts';
 import { Needs } from './needs.ts';
 
 /** Requests without output tokens: embeddings and reranking. */

@@ -16,6 +16,12 @@ export interface Kinds {
   reserved: ReadonlyMap<unknown, string | undefined>;
   /** The page that lists them, if there are too many for a message. */
   docs: string | undefined;
+  /** The name in the OpenAPI document. Absent: that of the noun. */
+  component: string | undefined;
+  /** The end of the names of its kinds there. Absent: the name. */
+  kindComponent: string | undefined;
+  /** A kind that is unknown there. */
+  undocumented: string | undefined;
   /** Returns the schema of the kind that an object names, or that it has without naming it. */
   findSchema: (value: Record<string, unknown>) => TSchema | undefined;
   /** The compiled check: whether a value is one of them. */
@@ -29,6 +35,9 @@ interface KindOptions {
   takesOther?: (kind: string) => boolean;
   reserved?: Kinds['reserved'];
   docs?: string;
+  component?: string;
+  kindComponent?: string;
+  undocumented?: string;
 }
 
 const kindsByCheck = new WeakMap<object, Kinds>();
@@ -45,7 +54,8 @@ export function byKind<const Schemas extends Record<string, TSchema>>(
   options: KindOptions = {},
 ): TUnsafe<Static<Schemas[keyof Schemas]>> {
   const byName: ReadonlyMap<string, TSchema> = new Map(Object.entries(schemas));
-  const { other, takesOther = () => true, docs, kindWithoutKey = () => undefined, reserved = new Map() } = options;
+  const { other, takesOther = () => true, docs, component, kindComponent, undocumented } = options;
+  const { kindWithoutKey = () => undefined, reserved = new Map() } = options;
   const checks = new Map<unknown, (value: unknown) => boolean>();
   for (const [kind, schema] of byName) checks.set(kind, createCheck(schema));
   const checkOther = other === undefined ? () => false : createCheck(other);
@@ -64,7 +74,18 @@ export function byKind<const Schemas extends Record<string, TSchema>>(
     if (typeof kind !== 'string') return undefined;
     return byName.get(kind) ?? (isOther(kind) ? other : undefined);
   };
-  const common = { noun, key, schemas: byName, kindWithoutKey, other, reserved, docs };
+  const common = {
+    noun,
+    key,
+    schemas: byName,
+    kindWithoutKey,
+    other,
+    reserved,
+    docs,
+    component,
+    kindComponent,
+    undocumented,
+  };
   kindsByCheck.set(check, { ...common, findSchema, check });
   return Type.Refine(Type.Unsafe<Static<Schemas[keyof Schemas]>>({}), check);
 }

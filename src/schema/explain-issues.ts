@@ -22,12 +22,15 @@ export interface Keywords {
   propertyNames?: TSchema;
   properties?: Record<string, TSchema>;
   required?: string[];
+  patternProperties?: Record<string, TSchema>;
   additionalProperties?: boolean | TSchema;
   says?: string;
   /** The known words of an open list. */
   examples?: readonly unknown[];
   /** Keywords of the OpenAPI document alone: rules that other code checks, because it knows better words. */
   documented?: Record<string, unknown>;
+  /** The name in that document. */
+  component?: string;
   unit?: 'bytes';
 }
 
@@ -107,7 +110,7 @@ function explainWords(rules: Keywords, value: unknown, path: string, report: Rep
   const hint = hintAt(value, words.map(String));
   const isTooLong = hint !== undefined && words.length > MAX_LISTED;
   const says = rules.says ?? (isTooLong ? 'has an unknown value' : `must be ${describeWords(words)}`);
-  report.add(path, `${says}${got(value, report)}${hint === undefined ? '' : `; ${hint}`}`);
+  report.add(path, `${addGot(says, value, report)}${hint === undefined ? '' : `; ${hint}`}`);
 }
 
 function hintAt(typed: unknown, names: string[]): string | undefined {
@@ -147,7 +150,13 @@ function explainType(rules: Keywords, value: unknown, path: string, report: Repo
 function mustBe(rules: Keywords, value: unknown, path: string, report: Report): void {
   // Words for a pattern say nothing about a value that is not a string.
   const says = rules.pattern !== undefined && typeof value !== 'string' ? undefined : rules.says;
-  report.add(path, `${says ?? `must be ${describeType(rules)}`}${got(value, report)}`);
+  report.add(path, addGot(says ?? `must be ${describeType(rules)}`, value, report));
+}
+
+/** Adds the value to a rule, before the advice that a semicolon separates from it. */
+function addGot(says: string, value: unknown, report: Report): string {
+  const end = says.indexOf('; ');
+  return end === -1 ? says + got(value, report) : says.slice(0, end) + got(value, report) + says.slice(end);
 }
 
 /** Returns the value after an introduction. Empty if it must not be shown. */
@@ -184,6 +193,7 @@ function explainArray(rules: Keywords, value: unknown[], path: string, report: R
 
 function explainObject(rules: Keywords, value: Record<string, unknown>, path: string, report: Report): void {
   const { properties = {}, required = [], additionalProperties = true, maxProperties, propertyNames } = rules;
+  const { patternProperties = {} } = rules;
   for (const field of required) {
     if (value[field] !== undefined) continue;
     const says = isNested(field, value)
@@ -200,7 +210,11 @@ function explainObject(rules: Keywords, value: Record<string, unknown>, path: st
     if (propertyNames !== undefined) explainIssues(propertyNames, key, fieldPath(path, key), report);
     if (Object.hasOwn(properties, key)) {
       if (value[key] !== undefined) explainIssues(properties[key]!, value[key], fieldPath(path, key), report);
-    } else if (additionalProperties === false) {
+      continue;
+    }
+    const patterned = Object.entries(patternProperties).find(([pattern]) => new RegExp(pattern, 'u').test(key))?.[1];
+    if (patterned !== undefined) explainIssues(patterned, value[key], fieldPath(path, key), report);
+    else if (additionalProperties === false) {
       const fields = Object.keys(properties);
       const hint = hintAt(key, fields);
       const rest =

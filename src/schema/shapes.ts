@@ -34,7 +34,7 @@ export const nonNegative = () => Type.Number({ minimum: 0 });
  */
 export function mapOf<Schema extends TSchema>(
   schema: Schema,
-  limits: { maxProperties?: number; propertyNames?: TSchema } = {},
+  limits: { maxProperties?: number; propertyNames?: TSchema; documented?: Record<string, unknown> } = {},
 ): TUnsafe<Record<string, Static<Schema>>> {
   return Type.Unsafe<Record<string, Static<Schema>>>({ type: 'object', additionalProperties: schema, ...limits });
 }
@@ -53,7 +53,10 @@ export function characterCount(text: string): number {
 }
 
 /** @see docs/reference/responses.md#prompt-caching */
-export const cacheControl = Type.Object({ type: Type.Literal('ephemeral'), ttl: Type.Optional(oneOf('5m', '1h')) });
+export const cacheControl = Type.Object(
+  { type: Type.Literal('ephemeral'), ttl: Type.Optional(oneOf('5m', '1h')) },
+  { component: 'CacheControl' },
+);
 
 /** @see docs/reference/responses.md#reasoning */
 export const reasoningEffort = oneOf(...efforts.toReversed());
@@ -72,13 +75,16 @@ export const itemStatus = openWord('in_progress', 'completed', 'incomplete');
 export const failableStatus = openWord('in_progress', 'completed', 'incomplete', 'failed');
 
 /** The trace context of a request. */
-export const trace = Type.Object({
-  trace_id: Type.Optional(Type.String()),
-  trace_name: Type.Optional(Type.String()),
-  span_name: Type.Optional(Type.String()),
-  generation_name: Type.Optional(Type.String()),
-  parent_span_id: Type.Optional(Type.String()),
-});
+export const trace = Type.Object(
+  {
+    trace_id: Type.Optional(Type.String()),
+    trace_name: Type.Optional(Type.String()),
+    span_name: Type.Optional(Type.String()),
+    generation_name: Type.Optional(Type.String()),
+    parent_span_id: Type.Optional(Type.String()),
+  },
+  { component: 'Trace' },
+);
 
 /** An object of an unknown kind. It passes unchanged. */
 export const unknownKind = Type.Object({ type: Type.String() });

@@ -15,6 +15,7 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { patient } from './patience.ts';
 
 export interface ContainerService {
   /** Unix socket of the Docker Engine API. */
@@ -28,7 +29,8 @@ export interface ContainerService {
 
 const IMAGE = 'headgate-test-sandbox';
 const PERL_IMAGE = 'headgate-test-sandbox-perl';
-const TRIES = 1000;
+const RETRY_MS = 50;
+const TRIES = patient(50_000) / RETRY_MS;
 
 /** Programs of the host that the image has. */
 const programs = `bash sh env setsid sort find tar grep sed ps
@@ -132,8 +134,8 @@ async function waitForService(socket: string): Promise<void> {
       await send(socket, 'GET', '/_ping');
       return;
     } catch (error) {
-      if (tries === TRIES) throw error;
-      await setTimeout(50);
+      if (tries >= TRIES) throw error;
+      await setTimeout(RETRY_MS);
     }
   }
 }

@@ -7,8 +7,9 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { canRun } from './can-run.ts';
 import { findFreePort } from './free-port.ts';
+import { patient } from './patience.ts';
 
-const readyWithinMs = 90_000;
+const readyWithinMs = patient(90_000);
 
 /** A server for tests. */
 export interface TestPostgres {

@@ -60,6 +60,8 @@ export interface ToolCallContext {
   readonly request: RequestSettings;
   /** Slug of the model that made the call. */
   readonly model: string;
+  /** Whether that model is known to take images. */
+  readonly takesImages: boolean;
   /** The id that the provider gave the call. */
   readonly callId: string;
   /** Id of the output item of the call. */
@@ -154,6 +156,8 @@ export type ItemFields = Readonly<Record<string, unknown>>;
 export interface ToolOutcome {
   /** The model reads it as JSON. */
   readonly result: Readonly<Record<string, unknown>>;
+  /** Data URLs of images that the model sees after the result. Only if the context has `takesImages`. */
+  readonly images?: readonly string[];
   /** The client sees them in the finished item. An `error` in them says that the call has failed. Absent: the result as JSON, in `result`. */
   readonly item?: ItemFields;
   /** Pages that the response may cite. A link to one of them becomes an annotation. */

@@ -136,10 +136,9 @@ async function assemble(
     await storage.containers.releaseAllLeases();
     await storage.jobs.releaseAllJobs();
   }
-  const logOrphanedKeys = (detail: string | undefined): void =>
-    void (detail && log('bootstrap keys orphaned', { detail }));
+  const logDisabledKeys = (keys: string | undefined): void => void (keys && log('bootstrap keys disabled', { keys }));
   const modules = await openPluginModules({ modules: config.plugins.modules, log }, resources);
-  logOrphanedKeys(await runBootstrap(storage, config, modules.settings));
+  logDisabledKeys(await runBootstrap(storage, config, modules.settings));
 
   await removeInterruptedUploads(openObjects(config), { config: () => config, dataDir, log });
 
@@ -150,8 +149,8 @@ async function assemble(
   function takeOrphaned(found: OrphanedRecords): void {
     logInterrupted(log, found);
     if (!areSharedCounters(config)) return; // the reservations of a worker in the memory of this process ended with it
-    for (const { id, keyHash, workspaceId, memberId, requestedModel, streamed } of found.entries) {
-      ended.push({ id, keyHash, workspaceId, memberId, requestedModel, streamed });
+    for (const { id, keyHash, workspaceId, memberId, requestedModel } of found.entries) {
+      ended.push({ id, keyHash, workspaceId, memberId, requestedModel });
     }
     releaseEnded();
   }
@@ -334,7 +333,7 @@ async function assemble(
       return firstKeys ? { url, firstKeys } : { url };
     },
     async reload(next) {
-      logOrphanedKeys(await runBootstrap(storage, next, modules.settings));
+      logDisabledKeys(await runBootstrap(storage, next, modules.settings));
       const asked = [...serving];
       await Promise.all(asked.map(expectAlive));
       await Promise.all(asked.map(({ gateway }) => gateway.prepareReload(next).catch(unlessGone)));

@@ -16,11 +16,13 @@ beforeAll(async () => {
   gateway = await testGateway();
   await book(
     gateway,
-    { createdAtMs: ago(31) + dayMs - 1 }, // too old
-    { createdAtMs: ago(30), model: 'acme/old' },
+    { createdAtMs: ago(367) + dayMs - 1 }, // too old
+    { createdAtMs: ago(366), model: 'acme/oldest' },
+    { createdAtMs: ago(32) + dayMs - 1, model: 'acme/older' },
+    { createdAtMs: ago(31), model: 'acme/old' },
     { createdAtMs: ago(2), keyHash },
     { createdAtMs: ago(2) + 5, workspaceId: other, memberId: 'ben', costNanoUsd: 5n },
-    { createdAtMs: ago(2) + 6, provider: 'Bolt', priced: false, costNanoUsd: 0n },
+    { createdAtMs: ago(2) + 6, provider: 'Bolt', priced: false, costNanoUsd: 0n, endUser: `hg_${'b'.repeat(40)}` },
     { createdAtMs: ago(1), outcome: 'cancelled', status: 499 },
     { createdAtMs: ago(3), model: 'acme/own', isByok: true },
     { createdAtMs: ago(1) + dayMs - 1 },
@@ -34,7 +36,7 @@ const list = async (query = ''): Promise<Json[]> => (await ask('GET', `/activity
 const brief = (rows: Json[]) => rows.map((row) => [row.date, row.model, row.provider_name, row.requests]);
 
 describe('GET /activity', () => {
-  it('returns the sums of the last 30 completed days by day, model and provider, newest first', async () => {
+  it('returns the sums of the last 31 completed days by day, model and provider, newest first', async () => {
     const answer = await ask('GET', '/activity');
     expect(answer.status).toBe(200);
     expect(brief(answer.body.data)).toEqual([
@@ -42,7 +44,7 @@ describe('GET /activity', () => {
       [dateOf(2), 'acme/small', 'Acme', 2],
       [dateOf(2), 'acme/small', 'Bolt', 1],
       [dateOf(3), 'acme/own', 'Acme', 1],
-      [dateOf(30), 'acme/old', 'Acme', 1],
+      [dateOf(31), 'acme/old', 'Acme', 1],
     ]);
     expect(answer.body.data[1]).toEqual({
       date: dateOf(2),
@@ -67,7 +69,7 @@ describe('GET /activity', () => {
   });
 
   it('filters by day, key, member or workspace', async () => {
-    expect(brief(await list(`?date=${dateOf(30)}`))).toEqual([[dateOf(30), 'acme/old', 'Acme', 1]]);
+    expect(brief(await list(`?date=${dateOf(31)}`))).toEqual([[dateOf(31), 'acme/old', 'Acme', 1]]);
     expect(brief(await list(`?api_key_hash=${keyHash}`))).toEqual([[dateOf(2), 'acme/small', 'Acme', 1]]);
     expect(brief(await list('?user_id=ben'))).toEqual([[dateOf(2), 'acme/small', 'Acme', 1]]);
     expect(brief(await list(`?workspace_id=${other}`))).toEqual([[dateOf(2), 'acme/small', 'Acme', 1]]);
@@ -84,6 +86,30 @@ describe('GET /activity', () => {
     ]);
   });
 
+  it('sums any days of the last 366, such as a month', async () => {
+    const sum = async (query: string) => brief(await list(query)).map(([date, model]) => [date, model]);
+    expect(await sum(`?since=${dateOf(366)}&until=${dateOf(31)}`)).toEqual([
+      [dateOf(32), 'acme/older'],
+      [dateOf(366), 'acme/oldest'],
+    ]);
+    expect(await sum(`?since=${dateOf(31)}&until=${dateOf(30)}`)).toEqual([[dateOf(31), 'acme/old']]);
+    expect(await sum(`?until=${dateOf(3)}`)).toEqual([
+      [dateOf(31), 'acme/old'],
+      [dateOf(32), 'acme/older'],
+    ]);
+    // Days that are not over are left out.
+    expect(await sum(`?since=${dateOf(1)}&until=${dateOf(-9)}`)).toEqual([[dateOf(1), 'acme/small']]);
+  });
+
+  it('groups by key, member and end user, and filters by end user', async () => {
+    const groups = async (name: string, field: string) =>
+      (await list(`?group_by=${name}&date=${dateOf(2)}`)).map((row) => [row[field], row.provider_name, row.requests]);
+    expect(await groups('api_key', 'api_key_hash')).toContainEqual([keyHash, 'Acme', 1]);
+    expect(await groups('user', 'user_id')).toContainEqual(['ben', 'Acme', 1]);
+    expect(await groups('external_user', 'external_user')).toContainEqual([`hg_${'b'.repeat(40)}`, 'Bolt', 1]);
+    expect(brief(await list(`?external_user=hg_${'b'.repeat(40)}`))).toEqual([[dateOf(2), 'acme/small', 'Bolt', 1]]);
+  });
+
   it('adds the current day on request', async () => {
     const rows = await list('?include_today=true');
     expect(brief(rows)[0]).toEqual([dateOf(0), 'acme/small', 'Acme', 1]);
@@ -95,16 +121,21 @@ describe('GET /activity', () => {
   it.each([
     [
       `date=${dateOf(0)}`,
-      { date: `"${dateOf(0)}" is not one of the last 30 days (UTC) that are over: ${dateOf(30)} to` },
+      { date: `"${dateOf(0)}" is not one of the last 366 days (UTC) that are over: ${dateOf(366)} to` },
     ],
-    [`date=${dateOf(31)}`, { date: 'is not one of the last 30 days' }],
-    [`include_today=true&date=${dateOf(-1)}`, { date: `that are over, or today: ${dateOf(30)} to ${dateOf(0)}` }],
+    [`date=${dateOf(367)}`, { date: 'is not one of the last 366 days' }],
+    [`since=${dateOf(367)}`, { since: 'is not one of the last 366 days' }],
+    [`since=${dateOf(3)}&until=${dateOf(3)}`, { until: 'is not a date after `since`' }],
+    ['until=2026-13-01', { until: 'is not a date after `since`' }],
+    [`date=${dateOf(3)}&since=${dateOf(3)}`, { since: 'possible beside `date`' }],
+    ['external_user=ada-7', { external_user: 'For an id, send `workspace_id` as well' }],
+    [`include_today=true&date=${dateOf(-1)}`, { date: `that are over, or today: ${dateOf(366)} to ${dateOf(0)}` }],
     ['include_today=yes', { include_today: '"yes" is not one of true, false' }],
     ['date=yesterday', { date: '"yesterday" is not one of' }],
     ['date=2026-02-30', { date: '"2026-02-30" is not one of' }],
     ['api_key_hash=ABC', { api_key_hash: '"ABC" is not the hash of a key: 64 lower-case hex digits' }],
-    ['group_by=model', { group_by: '"model" is not one of workspace' }],
-    ['date=x&api_key_hash=y&group_by=z', { date: '"x"', api_key_hash: '"y"', group_by: '"z"' }],
+    ['group_by=model', { group_by: '"model" is not one of workspace, api_key, user, external_user' }],
+    ['date=x&api_key_hash=y&group_by=z', { group_by: '"z"', date: '"x"', api_key_hash: '"y"' }],
   ])('rejects ?%s', async (query, issues) => {
     expectIssues(await ask('GET', `/activity?${query}`), issues);
   });
@@ -113,10 +144,10 @@ describe('GET /activity', () => {
 describe('GET /credits', () => {
   it('returns the total spending of all workspaces; there are no credits', async () => {
     const answer = await ask('GET', '/credits');
-    // Seven entries at the usual price, one of five nano-dollars.
+    // Nine entries at the usual price, one of five nano-dollars.
     expect([answer.status, answer.body]).toEqual([
       200,
-      { data: { total_credits: 0, total_usage: (7 * 12_345 + 5) / 1e9 } },
+      { data: { total_credits: 0, total_usage: (9 * 12_345 + 5) / 1e9 } },
     ]);
   });
 });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { json } from '../../src/testing/scripted-responses.ts';
@@ -49,7 +49,7 @@ describe('a body that cannot be read', () => {
   });
 
   it.each([
-    'text/plain',
+    'text/xml',
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
   ])('is a 400 that names the Content-Type %s', async (type) => {
@@ -64,10 +64,48 @@ describe('a body that cannot be read', () => {
     expect(answer).toMatchObject({ status: 400, message: expect.stringContaining('Send application/json') });
   });
 
-  it('is a 400 that says so if it is compressed', async () => {
-    const answer = await refusal(gzipSync(JSON.stringify(good)), { 'content-encoding': 'gzip' });
-    expect(answer.status).toBe(400);
-    expect(answer.message).toBe('Content-Encoding is gzip. Send the body without compression.');
+  it('is a 400 if it does not match its Content-Encoding', async () => {
+    const answer = await refusal(gzipSync(JSON.stringify(good)).subarray(0, -9), { 'content-encoding': 'gzip' });
+    expect(answer).toMatchObject({ status: 400, message: 'The body is not valid gzip (Content-Encoding).' });
+    const unknown = await refusal('', { 'content-encoding': 'compress' });
+    expect(unknown).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('Use one of gzip, deflate, br, zstd'),
+    });
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+  ])('is decompressed: %s', async (encoding, compress) => {
+    const headers = { 'content-encoding': encoding };
+    const response = await gateway.post('/responses', compress(JSON.stringify(good)), { headers });
+    expect(response.status).toBe(200);
+  });
+
+  it('is a 413 if it is larger than the limit after decompression', async () => {
+    const bomb = zstdCompressSync(Buffer.alloc(64 * 1024 * 1024, ' '));
+    expect(bomb.length).toBeLessThan(100_000);
+    expect(await refusal(bomb, { 'content-encoding': 'zstd' })).toMatchObject({ status: 413 });
+  });
+
+  it.each([
+    'text/plain;charset=UTF-8',
+    'text/json',
+    'application/octet-stream',
+    'application/vnd.api+json',
+  ])('is JSON with the Content-Type %s', async (type) => {
+    const response = await gateway.post('/responses', good, { headers: { 'content-type': type } });
+    expect(response.status).toBe(200);
+  });
+
+  it('is JSON without a Content-Type and with a byte order mark', async () => {
+    const body = Buffer.from(`\ufeff${JSON.stringify(good)}`);
+    const headers = { authorization: `Bearer ${gateway.key}` };
+    expect((await fetch(`${gateway.baseUrl}/responses`, { method: 'POST', headers, body })).status).toBe(200);
   });
 
   it.each([[[]], [null], ['"text"'], [42], ['true']])('is a 400 if it is no object: %j', async (body) => {
@@ -173,7 +211,7 @@ describe('a body that is too large', () => {
     await once(socket, 'close');
     clearInterval(drip);
     expect(text).toMatch(/^HTTP\/1\.1 408 /);
-    expect(text).toContain('"code":408');
+    expect(text).toContain('"code":"timeout"');
     expect(text).toMatch(/x-generation-id: gen-/i);
     await hasty.close();
   });
@@ -215,6 +253,16 @@ describe('a request that breaks a rule', () => {
     const paths = (metadata as { issues: { path: string }[] }).issues.map(({ path }) => path);
     expect(paths).toEqual(expect.arrayContaining(['previous_response_id', 'store', 'user']));
     expect(paths.some((path) => path.startsWith('metadata'))).toBe(true);
+    expect((metadata as { issues: object[] }).issues).toMatchObject(
+      expect.arrayContaining([
+        {
+          path: 'previous_response_id',
+          message:
+            '`previous_response_id` must be null, because no response is stored, got "resp_1"; send the whole conversation in `input`.',
+        },
+        { path: 'store', message: '`store` must be `false`, got true; this service stores no response.' },
+      ]),
+    );
   });
 
   it.each([

@@ -63,7 +63,7 @@ describe('the limit of a key', () => {
     const refused = await ask(key, { stream: true });
     expect(refused.status).toBe(402);
     const { error, ...rest } = (await refused.json()) as { error: { message: string; metadata: object } };
-    expect(error.message).toMatch(/^The key limited may spend 0\.02 USD in total and has spent 0\.02 USD/);
+    expect(error.message).toMatch(/^The key "limited" may spend 0\.02 USD in total and has spent 0\.02 USD/);
     expect(error.metadata).toMatchObject({ error_type: 'payment_required', limit_source: 'router_key_limit' });
     expect(rest).toEqual({});
     expect((await ask(testKeys.key)).status).toBe(200);
@@ -205,7 +205,7 @@ describe('the budget of a workspace', () => {
     const refused = await ask(key);
     expect(refused.status).toBe(403);
     const { error } = (await refused.json()) as { error: { message: string } };
-    expect(error.message).toMatch(/^The workspace main may spend 0\.015 USD per day and has spent 0\.01 USD/);
+    expect(error.message).toMatch(/^The workspace "main" may spend 0\.015 USD per day and has spent 0\.01 USD/);
     expect((await manage('DELETE', path)).status).toBe(200);
     expect((await ask(key)).status).toBe(200);
   });
@@ -332,7 +332,7 @@ describe('the budget of a guardrail', () => {
     const sent = { key_hashes: [one.data.hash, two.data.hash] };
     expect((await manage('POST', `/guardrails/${id}/assignments/keys`, sent)).status).toBe(200);
     await spend(one.key, 2);
-    await expectRefusal(one.key, 'key limited');
+    await expectRefusal(one.key, 'key "limited"');
     await spend(two.key, 1);
     await spend(free.key, 3);
   });
@@ -342,7 +342,7 @@ describe('the budget of a guardrail', () => {
     await spend(key, 2);
     const id = await makeGuardrail(limit);
     await manage('POST', `/guardrails/${id}/assignments/keys`, { key_hashes: [data.hash] });
-    await expectRefusal(key, 'key limited');
+    await expectRefusal(key, 'key "limited"');
   });
 
   it('applies to a member with all of its keys, in addition to the limit of a key', async () => {
@@ -355,7 +355,7 @@ describe('the budget of a guardrail', () => {
     await spend(two.key, 1);
     expect((await ask(two.key)).status).toBe(402); // its own
     await spend(one.key, 1);
-    await expectRefusal(one.key, 'member ada');
+    await expectRefusal(one.key, 'member "ada"');
     await manage('PATCH', `/guardrails/${id}`, { limit_usd: 1 });
     await spend(one.key, 1);
   });
@@ -373,9 +373,9 @@ describe('the budget of a guardrail', () => {
     ];
     await spend(one.key, 1);
     await spend(two.key, 1);
-    await expectRefusal(one.key, 'member ada');
+    await expectRefusal(one.key, 'member "ada"');
     await spend(other.key, 2);
-    await expectRefusal(other.key, 'key limited');
+    await expectRefusal(other.key, 'key "limited"');
   });
 
   it('that includes BYOK keys has a separate sum from the limit that does not', async () => {
@@ -383,6 +383,6 @@ describe('the budget of a guardrail', () => {
     const id = await makeGuardrail({ ...limit, include_byok_in_budgets: true });
     await manage('POST', `/guardrails/${id}/assignments/keys`, { key_hashes: [key.data.hash] });
     await spend(key.key, 2);
-    await expectRefusal(key.key, 'key limited');
+    await expectRefusal(key.key, 'key "limited"');
   });
 });

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ScriptedResponse, sse, stallAfter, stallBeforeHeaders } from '../../src/testing/scripted-responses.ts';
 import type { Script } from '../../src/testing/scripted-upstream.ts';
@@ -50,18 +52,15 @@ function telling(stalled: ScriptedResponse, arrived: () => void): ScriptedRespon
 describe.each(cases)('$wire, $mode, a client that disconnects', (how) => {
   const { wire } = how;
 
-  it('before the headers: the request to the provider is aborted, and nothing is charged', async () => {
+  it('before the headers: the request to the provider is aborted, and its estimated input is charged', async () => {
     const session = await leave(how, (arrived) => () => {
       arrived();
       return stallBeforeHeaders();
     });
-    expect(await rowOf(session)).toMatchObject({
-      outcome: 'cancelled',
-      status: 499,
-      output_tokens: 0,
-      cost_nano_usd: 0,
-      estimated: 1,
-    });
+    const row = await rowOf(session);
+    expect(row).toMatchObject({ outcome: 'cancelled', status: 499, output_tokens: 0, estimated: 1 });
+    expect(row['input_tokens']).toBeGreaterThan(2);
+    expect(row.cost_nano_usd).toBe(Number(row['input_tokens']) * 1000);
   });
 
   it('in the middle of the body: the request to the provider is aborted, and the ledger marks its estimate', async () => {
@@ -116,7 +115,9 @@ describe.each(wires)('%s, a client that disconnects from a silent stream', (wire
     open.leave();
     expect(await request?.closed).toBe('aborted');
     const generation = await other.gateway.get(`/generation?id=${open.response.headers.get('x-generation-id')}`);
-    expect(await generation.json()).toMatchObject({ data: { cancelled: true, usage_estimated: true, total_cost: 0 } });
+    expect(await generation.json()).toMatchObject({
+      data: { cancelled: true, usage_estimated: true, tokens_prompt: expect.any(Number), total_cost: null },
+    });
     await other.close();
   });
 });
@@ -144,9 +145,34 @@ it('a client that disconnects before the first word is charged for what the prov
   });
 });
 
+it('a client that disconnects before the provider is connected is not charged', async () => {
+  const asked = gate();
+  const proxy = createServer((socket) => {
+    socket.on('error', () => {}).once('data', asked.open); // the request for a tunnel, which never opens
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const { port } = proxy.address() as AddressInfo;
+  const models = [{ model: 'a/b', pricing: { prompt: 1e-6, completion: 1e-6 } }];
+  const other = await openLab({
+    providers: [provider('openai-chat', 'far', lab.upstream, { proxy: `http://127.0.0.1:${port}`, models })],
+  });
+  const session = newSession();
+  const client = new AbortController();
+  const body = { model: 'a/b', input: 'Say hello.', session_id: session };
+  const sent = other.gateway.post('/responses', body, { signal: client.signal }).catch(() => {});
+  await asked.opened;
+  client.abort();
+  await sent;
+  const [row] = await rowsOf(other.gateway.dataDir, session);
+  expect(row).toMatchObject({ outcome: 'cancelled', status: 499, input_tokens: 0, cost_nano_usd: 0, estimated: 0 });
+  await other.close();
+  proxy.close();
+});
+
 it('the deadline of the gateway ends requests with 408 and aborts the requests to the provider', async () => {
   const other = await openLab({
     timeouts: { request_ms: patient(1500) }, // long enough for the first words
+    server: { keep_alive_comment_ms: 0 }, // a stream that gets a comment before the deadline has the status 200
     providers: wires.flatMap((wire) => [
       provider(wire, 'patient', lab.upstream),
       provider(wire, 'second', lab.upstream),

@@ -79,6 +79,8 @@ describe.each(modes)('a filter with the action block, %s', (mode) => {
       error: {
         code: 403,
         message: 'Request blocked by content filter: Email address',
+        type: 'permission_denied',
+        param: null,
         metadata: { error_type: 'permission_denied', patterns: ['EMAIL'], labels: ['Email address'] },
       },
       router_metadata: {
@@ -129,6 +131,8 @@ describe.each(modes)('a filter with the action block, %s', (mode) => {
       error: {
         code: 403,
         message: 'Request blocked by content filter: [BLOCKED]',
+        type: 'permission_denied',
+        param: null,
         metadata: { error_type: 'permission_denied', patterns: ['secret-\\d+'] },
       },
     });
@@ -167,6 +171,8 @@ describe.each(modes)('a filter with the action block, %s', (mode) => {
     expect(envelope!.error).toEqual({
       code: 403,
       message: 'Request blocked by content filter: Project names',
+      type: 'permission_denied',
+      param: null,
       metadata: { error_type: 'permission_denied', ...found },
     });
     expect(metadataOf(envelope).pipeline).toMatchObject([{ data: { ...found, matched_entity_types: ['CUSTOM'] } }]);
@@ -180,6 +186,8 @@ describe.each(modes)('a filter with the action block, %s', (mode) => {
     expect(envelope!.error).toEqual({
       code: 403,
       message: 'Request blocked: prompt injection patterns detected',
+      type: 'permission_denied',
+      param: null,
       metadata: {
         error_type: 'permission_denied',
         patterns: ['ignore_previous_instructions'],
@@ -292,13 +300,37 @@ describe.each(modes)('a filter with the action redact, %s', (mode) => {
     ]);
   });
 
+  it('replaces what is escaped, and keeps JSON valid', async () => {
+    const { key } = await createKey(builtins('redact', 'email', 'phone'));
+    const escaped = '{"to":"jane\\u0040example.com\\nBye","tel":4155552671}';
+    const call = { name: 'run', call_id: 'c2' };
+    const input = [
+      { type: 'function_call', call_id: 'c1', name: 'mail', arguments: '{"to":"\\\\u006aane@ex\\u0061mple.com"}' },
+      { type: 'function_call_output', call_id: 'c1', output: escaped },
+      { type: 'custom_tool_call', ...call, input: 'mail "j\\u0061ne@example.com"' },
+      { type: 'custom_tool_call_output', call_id: 'c2', output: 'j\u001b[31mane\u001b[0m@example.com' },
+      { type: 'function_call', call_id: 'c3', name: 'mail', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c3', output: [{ type: 'input_text', text: '["\\u0061@b.co"]' }] },
+    ];
+    const { response, text } = await request(key, mode, input);
+    expect(response?.status, text).toBe('completed');
+    expect(sent()[0].input).toMatchObject([
+      { arguments: '{"to":"[EMAIL]"}' },
+      { output: JSON.stringify({ redacted: '{"to":"[EMAIL]\\nBye","tel":[PHONE]}' }) },
+      { input: 'mail "[EMAIL]"' },
+      { output: '[EMAIL]' },
+      { arguments: '{}' },
+      { output: [{ type: 'input_text', text: '["[EMAIL]"]' }] },
+    ]);
+  });
+
   it('replaces matches in the variables of a prompt', async () => {
     const { key } = await createKey(builtins('redact', 'email'));
-    const variables = { who: 'a@b.co', note: { type: 'input_text', text: 'Ask c@d.co' } };
+    const variables = { who: 'a@b.co', 'e@f.co': 'x', note: { type: 'input_text', text: 'Ask c@d.co' } };
     await request(key, mode, 'Hello', { prompt: { id: 'pmpt_1', variables } });
     expect(sent()[0].prompt).toEqual({
       id: 'pmpt_1',
-      variables: { who: '[EMAIL]', note: { type: 'input_text', text: 'Ask [EMAIL]' } },
+      variables: { who: '[EMAIL]', '[EMAIL]': 'x', note: { type: 'input_text', text: 'Ask [EMAIL]' } },
     });
   });
 
@@ -715,5 +747,46 @@ describe('POST /guardrails with content filters', () => {
     [{ content_filters: Array(201).fill({ pattern: 'a', action: 'flag' }) }, { content_filters: '200' }],
   ])('rejects filters that cannot work (%#)', async (body, issues) => {
     expectIssues(await ask('POST', '/guardrails', { name: 'G', ...body }), issues as Record<string, string>);
+  });
+});
+
+describe('a text file', () => {
+  const secret = 'Write to ada@example.com now.';
+  const base64 = Buffer.from(secret).toString('base64');
+  const filter = (action: string) => ({ content_filter_builtins: [{ slug: 'email', action }] });
+  const files: [string, object][] = [
+    ['as a data URL', { filename: 'a.txt', file_data: `data:text/plain;base64,${base64}` }],
+    ['as base64 with a name', { filename: 'a.md', file_data: base64 }],
+    ['of another type', { filename: 'a.json', file_data: `data:application/json;base64,${base64}` }],
+  ];
+
+  it.each(files)('%s is scanned', async (_, file) => {
+    const { key } = await createKey(filter('block'));
+    const input = [{ role: 'user', content: [{ type: 'input_file', ...file }] }];
+    const response = await gateway.post('/responses', { model: 'acme/one', input }, { key });
+    expect(response.status).toBe(403);
+    expect(sent()).toEqual([]);
+  });
+
+  it('has the redacted text', async () => {
+    const { key } = await createKey(filter('redact'));
+    const input = [{ role: 'user', content: [{ type: 'input_file', ...files[0]![1] }] }];
+    const response = await gateway.post('/responses', { model: 'acme/one', input }, { key });
+    expect(response.status).toBe(200);
+    const text = JSON.stringify(sent()[0]);
+    expect(text).not.toContain(base64);
+    expect(text).not.toContain('ada@example.com');
+    expect(text).toContain(Buffer.from('Write to [EMAIL] now.').toString('base64'));
+  });
+
+  it('that is a PDF is not', async () => {
+    const { key } = await createKey(filter('block'));
+    const part = { type: 'input_file', filename: 'a.pdf', file_data: `data:application/pdf;base64,${base64}` };
+    const response = await gateway.post(
+      '/responses',
+      { model: 'acme/one', input: [{ role: 'user', content: [part] }] },
+      { key },
+    );
+    expect(response.status).not.toBe(403);
   });
 });

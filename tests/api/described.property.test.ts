@@ -32,24 +32,33 @@ const definitions = Object.fromEntries(
   Object.entries(components.schemas).map(([name, schema]) => [`#/components/schemas/${name}`, schema]),
 );
 
-/** Parameters whose values the gateway has issued, or that depend on the day, the configuration or other objects. */
+/** Parameters whose values the gateway has issued, or that depend on the day, the configuration, other parameters or objects. */
 const dependent = new Set([
   'cursor',
   'starting_after',
   'after',
   'after_id',
+  'pageToken',
   'date',
-  'file_id',
   'provider',
+  'external_user',
+  'since',
+  'until',
   'confirm_default_workspace_deletion',
 ]);
+/** The last segment of a call of the Gemini API, by its action. */
+const calls = (model: string): string[] =>
+  ['generateContent', 'streamGenerateContent', 'countTokens', 'embedContent', 'batchEmbedContents'].map(
+    (action) => `${model}:${action}`,
+  );
 /** Values that exist, so that requests reach more than a 404. */
 const known: Record<string, string[]> = {
   workspace_id: ['00000000-0000-4000-8000-0000000000a1'],
   id: ['00000000-0000-4000-8000-0000000000a1', 'ada'],
   author: ['simulator'],
   slug: ['echo', 'mine'],
-  model: ['simulator/echo'],
+  model: ['simulator/echo', ...calls('simulator/echo'), ...calls('simulator/embedding')],
+  call: calls('echo'),
 };
 
 let gateway: TestGateway;

@@ -18,14 +18,20 @@ const forms: Record<string, (body: Body, status: number) => void> = {
       error: {
         code: status,
         message: expect.any(String),
+        type: expect.any(String),
+        param: body.error['param'] ?? null, // the first invalid field
         metadata: expect.objectContaining({ error_type: expect.any(String) }),
       },
     });
   },
-  chat({ error, ...rest }, status) {
+  openai({ error, ...rest }) {
     expect(rest).toEqual({});
-    expect(error).toMatchObject({ code: status, type: expect.any(String), message: expect.any(String) });
+    expect(error).toMatchObject({ code: expect.any(String), type: expect.any(String), message: expect.any(String) });
     expect(error).toHaveProperty('param');
+  },
+  cohere({ message, ...body }, status) {
+    forms['envelope']!(body as Body, status);
+    expect(message).toBe(body.error!['message']);
   },
   messages(body, status) {
     expect(body).toMatchObject({
@@ -46,13 +52,17 @@ const forms: Record<string, (body: Body, status: number) => void> = {
 /** A path of each API, and the form of its errors. */
 const apis: [string, string][] = [
   ['/responses', 'envelope'],
-  ['/chat/completions', 'chat'],
-  ['/completions', 'chat'],
-  ['/embeddings', 'chat'],
+  ['/responses/input_tokens', 'envelope'],
+  ['/responses/compact', 'envelope'],
+  ['/chat/completions', 'openai'],
+  ['/completions', 'openai'],
+  ['/embeddings', 'openai'],
   ['/messages', 'messages'],
   ['/messages/count_tokens', 'messages'],
   ['/images', 'envelope'],
-  ['/rerank', 'envelope'],
+  ['/images/generations', 'openai'],
+  ['/images/edits', 'openai'],
+  ['/rerank', 'cohere'],
   ['/interns', 'interns'],
   ['/presets', 'envelope'],
 ];
@@ -85,14 +95,14 @@ describe.each(apis)('errors of %s', (path, form) => {
     const post = (body: string, headers: Record<string, string> = jsonType) => ({ method: 'POST', body, headers });
     const isIntern = form === 'interns';
     await check(at(), post('{'), 400);
-    await check(at(), post('{}', { 'content-type': 'text/plain' }), isIntern ? 415 : 400);
+    await check(at(), post('{}', { 'content-type': 'text/xml' }), isIntern ? 415 : 400);
     await check(at(), post('{}', { ...jsonType, 'content-encoding': 'gzip' }), 400);
     await check(at(), post('{}'), 401, 'wrong-key-wrong-key');
     await check(at(), post(`{"a":"${'x'.repeat(2_000_000)}"}`), 413);
   });
 
   it('have its form with a wrong base URL', async () => {
-    if (form !== 'interns') await check(`${gateway.url}/v1${path}`, { method: 'POST' }, 404);
+    if (form !== 'interns') await check(`${gateway.url}/api/v3${path}`, { method: 'POST' }, 404);
   });
 });
 

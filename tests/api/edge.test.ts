@@ -1,17 +1,23 @@
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 
 let gateway: TestGateway;
+let withoutCors: TestGateway;
 beforeAll(async () => {
   gateway = await testGateway({
-    server: { cors_origins: ['https://app.example.com'] },
+    server: { cors_origins: ['https://app.example.com', 'https://*.pages.example.com'] },
     bootstrap: {
       keys: [{ key: 'test-disabled-key-0001', name: 'old', workspace: 'main', member: 'ada', disabled: true }],
     },
   });
+  withoutCors = await testGateway({});
 });
-afterAll(() => gateway.close());
+afterAll(async () => {
+  await gateway.close();
+  await withoutCors.close();
+});
 
 const good = { model: 'simulator/echo', input: 'hello' };
 
@@ -19,9 +25,9 @@ describe('the key', () => {
   it.each([
     [null, {}, 'Missing authentication header'],
     ['wrong-key-wrong-key', {}, 'Invalid or missing API key'],
-    ['test-disabled-key-0001', {}, 'Invalid or missing API key'],
+    ['test-disabled-key-0001', {}, 'The API key is disabled.'],
     [null, { authorization: 'Basic abc' }, 'Invalid or missing API key'],
-    [null, { authorization: 'Bearer' }, 'Invalid or missing API key'],
+    [null, { authorization: 'Bearer' }, 'Missing authentication header'],
   ])('returns 401 for %j %j', async (key, headers, message) => {
     const response = await gateway.post('/responses', good, { key, headers: headers as Record<string, string> });
     expect(response.status).toBe(401);
@@ -29,6 +35,27 @@ describe('the key', () => {
     expect(error).toMatchObject({ code: 401, metadata: { error_type: 'authentication' } });
     expect(error.message).toContain(message);
     expect(rest).toEqual({});
+  });
+
+  it.each([
+    { authorization: 'Bearer sk-ant-oat01-of-a-desktop', 'x-api-key': 'KEY' },
+    { authorization: 'Bearer ', 'x-api-key': 'KEY' },
+    { authorization: 'Bearer KEY', 'x-api-key': 'not-needed' },
+    { 'x-api-key': 'not-needed', 'api-key': 'KEY' },
+    { authorization: 'KEY' },
+  ])('counts beside another header: %j', async (sent) => {
+    const headers = Object.fromEntries(
+      Object.entries(sent).map(([name, value]) => [name, value.replace('KEY', gateway.key)]),
+    );
+    expect((await gateway.post('/responses', good, { key: null, headers })).status).toBe(200);
+  });
+
+  it('may come with 60 KB of cookies, and more are a 431', async () => {
+    const headers = { cookie: `session=${'x'.repeat(60_000)}` };
+    expect((await gateway.post('/responses', good, { headers })).status).toBe(200);
+    const response = await gateway.post('/responses', good, { headers: { cookie: 'x'.repeat(70_000) } });
+    expect(response.status).toBe(431);
+    expect(await response.json()).toMatchObject({ error: { code: 'invalid_request' } }); // its path is unknown
   });
 
   it('accepts Bearer in any case', async () => {
@@ -71,6 +98,21 @@ describe('the key', () => {
 
 describe('every response', () => {
   it.each([
+    ['[[fail 503]]', 529, 'Overloaded'],
+    ['[[fail 400]]', 400, 'Bad Request'],
+  ])('has a reason phrase: %s', async (input, status, reason) => {
+    const response = await gateway.post('/responses', { model: 'simulator/echo', input });
+    expect([response.status, response.statusText]).toEqual([status, reason]);
+  });
+
+  it('names a setting of stored conversations, which has no effect', async () => {
+    const fields = { context_management: [{ type: 'compaction', compact_threshold: 1000 }] };
+    const response = await gateway.post('/responses', { ...good, ...fields });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-router-dropped-fields')).toBe('context_management');
+  });
+
+  it.each([
     ['POST', '/api/v1/responses', 200],
     ['GET', '/api/v1/nothing', 404],
     ['DELETE', '/api/v1/responses', 405],
@@ -84,11 +126,11 @@ describe('every response', () => {
     expect(response.status).toBe(status);
     expect(response.headers.get('x-generation-id')).toMatch(/^gen-[0-9A-Za-z]{24}$/);
     expect(response.headers.get('x-request-id')).toMatch(/^req_/);
-    if (status >= 400) expect(await response.json()).toMatchObject({ error: { code: status } });
+    if (status >= 400) expect(await response.json()).toMatchObject({ error: { message: expect.any(String) } });
   });
 
   it.each([
-    ['DELETE', '/api/v1/responses', 'POST'],
+    ['DELETE', '/api/v1/responses', 'POST, GET, HEAD'],
     ['POST', '/api/v1/generation?id=x', 'GET, HEAD'],
     ['POST', '/api/v1/workspaces/main/budgets/daily', 'GET, HEAD, PUT, DELETE'],
     ['PUT', '/api/v1/keys/abc/', 'GET, HEAD, PATCH, DELETE'],
@@ -104,6 +146,41 @@ describe('every response', () => {
     });
   });
 
+  // HAProxy checks servers with OPTIONS: https://github.com/haproxy/haproxy/issues/989, https://github.com/standardnotes/server/issues/1038
+  it.each([
+    ['/', 204, 'GET, HEAD, OPTIONS'],
+    ['/health', 204, 'GET, HEAD, OPTIONS'],
+    ['/ready', 200, null],
+    ['/api/v1/responses', 204, 'POST, GET, HEAD, OPTIONS'],
+    ['/nothing', 404, null],
+  ])('responds to OPTIONS %s without a key with %i', async (path, status, allow) => {
+    for (const { url } of [gateway, withoutCors]) {
+      const response = await fetch(url + path, { method: 'OPTIONS' });
+      expect([response.status, response.headers.get('allow')]).toEqual([status, allow]);
+      expect(response.headers.get('x-request-id')).toMatch(/^req_/);
+    }
+  });
+
+  // https://github.com/BerriAI/litellm/issues/22272
+  it.each([
+    '/gateway/api/v1/models',
+    '/a/b/ready',
+    '/gateway/api/v1beta/models/x:generateContent',
+  ])('says that a proxy must remove the prefix of %s', async (path) => {
+    const response = await fetch(gateway.url + path, { headers: { authorization: `Bearer ${gateway.key}` } });
+    expect(response.status).toBe(404);
+    expect(await response.text()).toMatch(/a proxy in front of it must remove \/(gateway|a\/b),/);
+  });
+
+  it('responds to OPTIONS of the server', async () => {
+    for (const { url } of [gateway, withoutCors]) {
+      const asked = request(url, { method: 'OPTIONS', path: '*' }).end();
+      const [response] = (await once(asked, 'response')) as [IncomingMessage];
+      response.resume();
+      expect(response.statusCode).toBe(204);
+    }
+  });
+
   it('echoes a valid X-Request-Id and replaces an invalid one', async () => {
     const echo = async (id: string) =>
       (await gateway.get('/health', { headers: { 'x-request-id': id } })).headers.get('x-request-id');
@@ -112,31 +189,24 @@ describe('every response', () => {
   });
 });
 
+it.each([
+  ['https://app.example.com', true],
+  ['https://preview-7.pages.example.com', true],
+  ['https://a.b.pages.example.com', true],
+  ['https://pages.example.com', false],
+  ['https://evil.com/.pages.example.com', false],
+  ['https://a.pagesXexample.com', false],
+])('the origin %s may call it: %s', async (origin, may) => {
+  const { headers } = await gateway.get('/models', { headers: { origin } });
+  expect(headers.get('access-control-allow-origin')).toBe(may ? origin : null);
+});
+
 describe('health', () => {
   it('needs no key', async () => {
     const response = await gateway.get('/health', { key: null });
     expect(await response.json()).toMatchObject({ status: 'ok', name: 'headgate' });
     expect((await gateway.get('/ready', { key: null })).status).toBe(200);
   });
-});
-
-it('a WebSocket is a 426, so that clients use HTTP instead', async () => {
-  const { port } = new URL(gateway.url);
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number | undefined; upgrade: unknown }>();
-  const headers = {
-    authorization: `Bearer ${gateway.key}`,
-    connection: 'upgrade',
-    upgrade: 'websocket',
-    'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
-    'sec-websocket-version': '13',
-  };
-  const sent = request({ host: '127.0.0.1', port, path: '/api/v1/responses', headers }, (response) => {
-    response.resume();
-    resolve({ status: response.statusCode, upgrade: response.headers.upgrade });
-  });
-  sent.on('error', reject);
-  sent.end();
-  expect((await promise).status).toBe(426);
 });
 
 describe('CORS', () => {
@@ -158,7 +228,10 @@ describe('CORS', () => {
     const streamed = await gateway.stream(good, { headers: { origin: 'https://app.example.com' } });
     expect(streamed.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
     const exposed = streamed.headers.get('access-control-expose-headers')?.split(', ');
-    const names = ['x-generation-id', 'x-router-dropped-fields', 'etag', 'content-range', 'content-disposition'];
+    const names = [
+      ...['x-generation-id', 'x-router-dropped-fields', 'x-router-token-count', 'x-ratelimit-remaining-tokens'],
+      ...['etag', 'content-range', 'content-disposition'],
+    ];
     expect(exposed).toEqual(expect.arrayContaining(names));
   });
 

@@ -26,6 +26,16 @@ beforeAll(async () => {
         timeouts: { first_byte_ms: 200 },
         models: [{ ...model, model: 'acme/slow' }],
       },
+      { id: 'local', wire: 'openai-chat', ...served, models: [{ model: 'local/*', upstream_model: '*' }] },
+      {
+        id: 'voyage',
+        same_as: 'voyage',
+        ...served,
+        models: [
+          { model: 'voyage/m', capabilities: { output: ['embeddings'] } },
+          { model: 'voyage/rank', capabilities: { output: ['rerank'] } },
+        ],
+      },
       {
         id: 'tei',
         wire: 'openai-embeddings',
@@ -232,6 +242,69 @@ describe('POST /embeddings', () => {
     expect((await send({ input: 'abc' })).body.data[0]!.embedding).toEqual([0.25, 1]);
   });
 
+  const floats = json({ data: [{ embedding: [0.1, 1] }], usage: { prompt_tokens: 1 } });
+  // getzep/graphiti#1782, plastic-labs/honcho#932
+  it.each([
+    [400, 'Value error, batch size is invalid, it should not be larger than 2.: input.contents'],
+    [413, 'batch size 5 > maximum allowed batch size 2'],
+    [400, '* BatchEmbedContentsRequest.requests: at most 2 requests can be in one batch'],
+  ])('splits the inputs as a server demands with %i, then and later: %s', async (status, message) => {
+    upstream.always((request) =>
+      wantedOf(request).input.length > 2 ? json({ error: { message } }, { status }) : embed(request),
+    );
+    const model = `local/few-${status}-${message.length}`;
+    for (const sizes of [
+      [5, 2, 2, 1],
+      [2, 2, 1],
+    ]) {
+      const before = upstream.requests.length;
+      const { status: got, body } = await send({ model, provider: {}, input: ['a', 'bb', 'ccc', 'dddd', 'eeeee'] });
+      expect([got, body.data.map(({ embedding }) => embedding[0])]).toEqual([200, [1, 2, 3, 4, 5]]);
+      const sent = upstream.requests.slice(before).map((request) => wantedOf(request).input.length);
+      expect(sent.sort()).toEqual(sizes.toSorted());
+    }
+  });
+
+  it.each([
+    [
+      'refuses base64',
+      json({ error: { message: "does not support parameters: {'encoding_format': 'base64'}" } }, { status: 400 }),
+    ],
+    ['responds to base64 with an empty list', json({ data: [], usage: { prompt_tokens: 1 } })],
+  ])('requests numbers of a server that %s, then and later, and converts them', async (_, answer) => {
+    const model = `local/${_.replaceAll(' ', '-')}`;
+    const ask = () => send({ model, provider: {}, input: 'abc', encoding_format: 'base64' });
+    const before = upstream.requests.length;
+    upstream.respond(answer);
+    upstream.always(floats);
+    expect((await ask()).body.data[0]!.embedding).toBe(encodeFloats([0.1, 1]));
+    expect((await ask()).body.data[0]!.embedding).toBe(encodeFloats([0.1, 1]));
+    const formats = upstream.requests.slice(before).map((request) => wantedOf(request).encoding_format);
+    expect(formats).toEqual(['base64', undefined, undefined]);
+  });
+
+  // danny-avila/rag_api#115, NorthlandPositronics/Cogtrix#2069
+  it.each([
+    ['an error', json({ error: "'input' field must be a string or an array of strings" }, { status: 400 })],
+    ['an empty list', json({ data: [] })],
+  ])('says to send texts if a server responds to token ids with %s', async (_, answer) => {
+    upstream.respond(answer);
+    const { status, body } = await send({ model: 'local/m', provider: {}, input: [[1, 2]] });
+    expect(status).toBe(400);
+    expect(body.error.message).toContain('did not accept token ids. Send texts');
+  });
+
+  // diegosouzapw/OmniRoute#7809
+  it('writes a space instead of an empty text, for a server that rejects it', async () => {
+    upstream.respond(json({ data: [{ embedding: [1] }, { embedding: [2] }], usage: { total_tokens: 1 } }));
+    expect((await send({ model: 'voyage/m', provider: {}, input: ['a', ''] })).body.data).toHaveLength(2);
+    expect(upstream.requests.at(-1)!.body).toMatchObject({ input: ['a', ' '] });
+    upstream.respond(json({ data: [{ index: 1, relevance_score: 0.5 }] }));
+    const ranked = await send({ model: 'voyage/rank', provider: {}, query: 'q', documents: ['a', ''] }, '/rerank');
+    expect(ranked.body['results']).toMatchObject([{ index: 1, document: { text: '' } }]);
+    expect(upstream.requests.at(-1)!.body).toMatchObject({ documents: ['a', ' '] });
+  });
+
   it.each([
     ['vectors of other dimensions than requested', { dimensions: 2 }, json({ data: [{ embedding: [1, 2, 3] }] })],
     ['a vector with a number that JSON does not have', {}, json({ data: [{ embedding: encodeFloats([Number.NaN]) }] })],
@@ -345,7 +418,7 @@ describe('POST /embeddings', () => {
     const { status, body } = await send({ input: [] });
 
     expect(status).toBe(400);
-    expect(body.error).toMatchObject({ code: 400, type: 'invalid_request', param: 'input' });
+    expect(body.error).toMatchObject({ code: 'invalid_request', type: 'invalid_request', param: 'input' });
   });
 
   it('passes tokens on unchanged', async () => {
@@ -509,8 +582,10 @@ describe('the lists of models', () => {
     const list = async (path: string) =>
       ((await (await gateway.get(path)).json()) as { data: { id: string }[] }).data.map(({ id }) => id).sort();
 
-    expect(await list('/embeddings/models')).toEqual(['acme/embed', 'acme/other', 'acme/slow', 'acme/texts']);
-    expect(await list('/rerank/models')).toEqual(['acme/rank', 'tei/rank']);
-    expect(await list('/models?output_modalities=rerank')).toEqual(['acme/rank', 'tei/rank']);
+    const embedding = ['acme/embed', 'acme/other', 'acme/slow', 'acme/texts', 'voyage/m'];
+    expect(await list('/embeddings/models')).toEqual(embedding);
+    const ranking = ['acme/rank', 'tei/rank', 'voyage/rank'];
+    expect(await list('/rerank/models')).toEqual(ranking);
+    expect(await list('/models?output_modalities=rerank')).toEqual(ranking);
   });
 });

@@ -113,6 +113,8 @@ describe('entity recognition', () => {
     expect(envelope!.error).toEqual({
       code: 403,
       message: 'Blocked PII detected: PERSON',
+      type: 'permission_denied',
+      param: null,
       metadata: { error_type: 'permission_denied', patterns: ['PERSON'], labels: ['Person name'] },
     });
     expect(text).not.toContain('Lovelace');

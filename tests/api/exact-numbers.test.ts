@@ -115,6 +115,26 @@ describe.each(apis)('POST %s', (api) => {
   });
 });
 
+// https://github.com/anthropics/claude-code/issues/3277
+it.each(apis)('half of a character in the arguments of a call is replaced for every provider, at %s', async (api) => {
+  const half = JSON.stringify(bodies[api])
+    .replace(JSON.stringify(args), JSON.stringify('{"a":"cut \\ud83d"}'))
+    .replace(args, '{"a":"cut \\ud83d"}');
+  for (const wire of wireNames) {
+    expect((await gateway.post(api, `${half.slice(0, -1)},"model":"${wire}/one"}`)).status).toBe(200);
+    const { text } = upstream.requests.at(-1)!;
+    expect([wire, text]).toEqual([wire, expect.stringContaining('cut \ufffd')]);
+    expect(text).not.toContain('\\ud83d');
+  }
+});
+
+it.each(apis)('a preset is made from a body of %s', async (api) => {
+  const slug = `digits${api.replaceAll('/', '-')}`;
+  expect((await gateway.post(`/presets/${slug}${api}`, { model: 'openai-chat/one', ...bodies[api] })).status).toBe(200);
+  expect((await gateway.post('/responses', { model: 'openai-chat/one', preset: slug, input: 'Hi' })).status).toBe(200);
+  expect(upstream.requests.at(-1)!.body).toMatchObject({ tools: [{ function: { name: 'f' } }] });
+});
+
 /** A call of `f`. The wire streams if the gateway requests it. */
 const answerWithCall =
   (wire: WireName) =>

@@ -546,6 +546,47 @@ describe('while other files are read', () => {
     }
   });
 
+  it('those of two workspaces make way for those of a third one', async () => {
+    const at = await open({
+      max_pages: 20_000,
+      parallel: 3,
+      queue: 3,
+      timeout_ms: 600_000,
+      request_timeout_ms: 600_000,
+    });
+    const client = new AbortController();
+    try {
+      const api = manage(() => at);
+      const createKey = async (workspace_id: string): Promise<string> =>
+        (await api('POST', '/keys', { name: 'k', workspace_id })).body.key;
+      const { id } = (await api('POST', '/workspaces', { name: 'Third', slug: 'third' })).body.data;
+      const [second, third] = [await createKey(other), await createKey(id)];
+      const outcomes: (number | string)[] = [];
+      const send = async (index: number, key?: string): Promise<void> => {
+        const file = filePart(Buffer.concat([slow, Buffer.from(`${index}`)]));
+        const body = { model: 'openai-chat/text', input: [user(question, file)] };
+        const response = await at.post('/responses', body, { signal: client.signal, ...(key && { key }) }).then(
+          ({ status }) => status,
+          () => 'disconnected',
+        );
+        outcomes.push(response);
+      };
+      const greedy = [send(1), send(2), send(3), send(4), send(5, second), send(6, second), send(7, second)];
+      await expect.poll(() => outcomes).toContain(503); // three are read, three wait
+      for (const text of ['one', 'two']) {
+        const file = filePart(createDocx(`<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`));
+        expectText(await ask(chat, [file], { at, key: third }), 'Hello there.');
+      }
+      expect(outcomes.filter((outcome) => outcome !== 503)).toEqual([]);
+      client.abort();
+      await Promise.all(greedy);
+      expect(outcomes.filter((outcome) => outcome === 'disconnected').length).toBeGreaterThan(3);
+    } finally {
+      client.abort();
+      await at.close();
+    }
+  });
+
   it('those of a request are not read after one has failed', async () => {
     const at = await open({
       max_pages: 20_000,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ResponseObject } from '../../src/domain/response.ts';
-import { type ScriptedResponse, json, recording } from '../../src/testing/scripted-responses.ts';
+import { type ScriptedResponse, json, recording, sse } from '../../src/testing/scripted-responses.ts';
 import { type AskOptions, type Lab, type Mode, openLab } from './lab.ts';
 
 let lab: Lab;
@@ -193,6 +193,41 @@ describe.each<Mode>(['buffered', 'streamed'])('a failure, %s', (mode) => {
       expect(outcome.status).toBe(status);
       expect(outcome.headers.get('retry-after')).toBe(wait);
     } else expect(outcome.response).toMatchObject({ status: 'failed', error_type: type });
+  });
+});
+
+describe.each<Mode>(['buffered', 'streamed'])('an answer that Gemini counts or ends oddly, %s', (mode) => {
+  const answer = (candidate: object, usageMetadata: object): ScriptedResponse => {
+    const body = { candidates: [{ index: 0, ...candidate }], usageMetadata };
+    return mode === 'streamed' ? sse([JSON.stringify(body)]) : json(body);
+  };
+  const text = { content: { role: 'model', parts: [{ text: 'Hi.' }] }, finishReason: 'STOP' };
+  const counts = { promptTokenCount: 100, candidatesTokenCount: 500, thoughtsTokenCount: 400 };
+
+  // https://github.com/headroomlabs-ai/headroom/pull/2639
+  it.each([
+    [600, 500],
+    [1000, 900],
+  ])('has %i tokens in all and %i of the output, its thoughts among the candidates or beside them', async (total, output) => {
+    lab.upstream.always(answer(text, { ...counts, totalTokenCount: total }));
+    const { response } = await ask(mode);
+    expect(response!.usage).toMatchObject({
+      input_tokens: 100,
+      output_tokens: output,
+      output_tokens_details: { reasoning_tokens: 400 },
+      total_tokens: total,
+    });
+  });
+
+  // https://github.com/pydantic/pydantic-ai/pull/3300
+  it('is requested again after a malformed call', async () => {
+    const patient = await openLab({ retry: { attempts: 2, backoff_ms: 1 } });
+    patient.upstream.respond(answer({ finishReason: 'MALFORMED_FUNCTION_CALL' }, { promptTokenCount: 9 }));
+    patient.upstream.always(answer(text, counts));
+    const { response } = await patient.ask({ wire: 'gemini', mode });
+    await patient.close();
+    expect(response).toMatchObject({ status: 'completed' });
+    expect(patient.upstream.requests).toHaveLength(2);
   });
 });
 

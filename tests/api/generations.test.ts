@@ -127,8 +127,63 @@ describe('GET /generations', () => {
     ['since=yesterday', { since: 'a date like 2026-10-31' }],
     ['until=2026-02-30', { until: 'a date like 2026-10-31' }],
     ['api_key_hash=abc', { api_key_hash: 'is not the hash of a key' }],
-    ['modle=x', { modle: 'did you mean `model`?' }],
   ])('rejects ?%s', async (query, issues) => {
     expectIssues(await ask('GET', `/generations?${query}`), issues);
+  });
+});
+
+describe('the end user of a request', () => {
+  const cases: [string, object][] = [
+    ['/responses', { model: 'simulator/echo', input: 'hi', user: 'ada-7' }],
+    ['/responses', { model: 'simulator/echo', input: 'hi', safety_identifier: 'ada-7', stream: true }],
+    ['/chat/completions', { model: 'simulator/echo', messages: [{ role: 'user', content: 'hi' }], user: 'ada-7' }],
+    [
+      '/chat/completions',
+      {
+        model: 'simulator/echo',
+        messages: [{ role: 'user', content: 'hi' }],
+        safety_identifier: 'ada-7',
+        stream: true,
+      },
+    ],
+    ['/completions', { model: 'simulator/echo', prompt: 'hi', user: 'ada-7' }],
+    [
+      '/messages',
+      {
+        model: 'simulator/echo',
+        max_tokens: 9,
+        messages: [{ role: 'user', content: 'hi' }],
+        metadata: { user_id: 'ada-7' },
+      },
+    ],
+    ['/embeddings', { model: 'simulator/embedding', input: 'hi', user: 'ada-7' }],
+    ['/rerank', { model: 'simulator/rerank', query: 'hi', documents: ['a'], user: 'ada-7' }],
+    ['/images', { model: 'simulator/image', prompt: 'hi', user: 'ada-7' }],
+  ];
+
+  it.each(cases)('of %s %j filters the list and the activity, by its id and by its hash', async (path, body) => {
+    const response = await gateway.post(path, body);
+    expect(response.status).toBe(200);
+    await response.text();
+    const id = response.headers.get('x-generation-id');
+    const { data } = await list('?external_user=ada-7', gateway.key);
+    expect(data[0]).toMatchObject({ id, external_user: expect.stringMatching(/^hg_[0-9a-f]{40}$/) });
+    const hash = data[0].external_user as string;
+    expect((await list(`?external_user=${hash}&limit=1`)).data[0].id).toBe(id);
+    expect((await list(`?external_user=ada-7&workspace_id=${main}&limit=1`)).data[0].id).toBe(id);
+    expect((await list('?external_user=ada-8', gateway.key)).data).toEqual([]);
+    expect((await list(`?external_user=ada-7&workspace_id=${other}`)).data).toEqual([]);
+
+    const report = `/activity?include_today=true&workspace_id=${main}&group_by=external_user`;
+    const { body: all } = await ask('GET', report);
+    const { body: one } = await ask('GET', `${report}&external_user=ada-7`);
+    expect(one.data.length).toBeGreaterThan(0);
+    expect(one.data).toEqual(all.data.filter((row: Json) => row.external_user === hash));
+  });
+
+  it('needs a workspace for an id, if the key sees all of them', async () => {
+    expectIssues(await ask('GET', '/generations?external_user=ada-7'), {
+      external_user: 'send `workspace_id` as well',
+    });
   });
 });

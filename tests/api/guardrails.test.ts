@@ -496,7 +496,7 @@ describe('the default guardrail of a workspace', () => {
     await ask('PATCH', `/workspaces/${workspace.id}`, { name: `${workspace.name} two` });
     const spent = await respond(inside, 'openai/gpt');
     expect(spent.status).toBe(403);
-    expect(spent.body.error.message).toContain(`Under ${who} two, the key k may spend 0.000000001 USD per day`);
+    expect(spent.body.error.message).toContain(`Under ${who} two, the key "k" may spend 0.000000001 USD per day`);
     await ask('PATCH', `/guardrails/${id}`, { limit_usd: null, reset_interval: null });
     expect((await respond(inside, 'openai/gpt')).status).toBe(200);
     expect((await respond(outside, 'acme/one')).status).toBe(200);

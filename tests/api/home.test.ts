@@ -17,7 +17,7 @@ describe('GET /', () => {
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(await response.text()).toBe(homePage);
-    for (const format of ['OpenAI Responses', 'chat completions', 'Anthropic Messages'])
+    for (const format of ['OpenAI Responses', 'chat completions', 'Anthropic Messages', 'Gemini'])
       expect(homePage).toContain(format);
   });
 
@@ -50,11 +50,13 @@ describe('GET /', () => {
       '/health',
       '/ready',
       '/metrics',
+      '/api/v1/openapi.json',
     ]);
   });
 
   it('links only to routes that exist', async () => {
-    for (const path of ['/ready', '/health', '/metrics']) expect((await read(path)).status, path).toBe(200);
+    for (const path of ['/ready', '/health', '/metrics', '/api/v1/openapi.json'])
+      expect((await read(path)).status, path).toBe(200);
   });
 
   it('has no body for HEAD, and rejects other methods', async () => {

@@ -46,6 +46,12 @@ const message = {
   status: 'completed',
   content: [{ type: 'output_text', text: 'Hello.', annotations: [] }],
 };
+const partlyCached = {
+  input_tokens: 1000,
+  input_tokens_details: { cached_tokens: 400 },
+  output_tokens: 100,
+  total_tokens: 1100,
+};
 const responses = (usage: object, more: object = {}): ScriptedResponse =>
   json({
     id: 'resp_1',
@@ -150,16 +156,30 @@ const openai: Row[] = [
     name: 'the flex tier, with cached input',
     model: 'openai/gpt-6.1-terra',
     ask: { service_tier: 'flex' },
-    answer: responses(
-      {
-        input_tokens: 1000,
-        input_tokens_details: { cached_tokens: 400 },
-        output_tokens: 100,
-        total_tokens: 1100,
-      },
-      { service_tier: 'flex' },
-    ),
+    answer: responses(partlyCached, { service_tier: 'flex' }),
     expected: [310_000, 250_000], // 600 × $0.50 + 400 × $0.025 = 300,000 + 10,000; 100 × $2.50
+  },
+  {
+    name: 'the flex tier of a model that costs half there',
+    model: 'openai/gpt-5-mini',
+    ask: { service_tier: 'flex' },
+    answer: responses(partlyCached, { service_tier: 'flex' }),
+    expected: [80_000, 100_000], // 600 × $0.125 + 400 × $0.0125 = 75,000 + 5,000; 100 × $1
+    booked: { service_tier: 'flex' },
+  },
+  {
+    name: 'nothing asked, and served in the flex tier by a setting of the project',
+    model: 'openai/gpt-5-nano',
+    answer: responses({ input_tokens: 1000, output_tokens: 100, total_tokens: 1100 }, { service_tier: 'flex' }),
+    expected: [25_000, 20_000], // 1000 × $0.025; 100 × $0.20
+    booked: { service_tier: 'flex' },
+  },
+  {
+    name: 'the flex tier beyond the length at which prices rise',
+    model: 'openai/gpt-5.4',
+    ask: { service_tier: 'flex' },
+    answer: responses({ input_tokens: 272_001, output_tokens: 10, total_tokens: 272_011 }, { service_tier: 'flex' }),
+    expected: [680_002_500, 112_500], // 272,001 × $2.50; 10 × $11.25
   },
   {
     name: 'a tier whose price nobody knows: that of the endpoint',
@@ -223,6 +243,7 @@ const anthropic: Row[] = [
   {
     name: 'cache writes of five minutes and of an hour in one answer, and a read',
     model: 'anthropic/claude-sonnet-5.5',
+    ask: { provider: { only: ['anthropic'] } }, // another provider has the model, too
     answer: claude({
       input_tokens: 100,
       cache_creation_input_tokens: 3000,

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { json, type ScriptedUpstream, startUpstream, type TestGateway, testGateway } from '../../src/testing/index.ts';
+import {
+  json,
+  sse,
+  type ScriptedUpstream,
+  startUpstream,
+  type TestGateway,
+  testGateway,
+} from '../../src/testing/index.ts';
 
 const pricing = { prompt: 0.001, completion: 1 };
 let upstream: ScriptedUpstream;
@@ -10,6 +17,7 @@ beforeAll(async () => {
     providers: [
       { id: 'up', wire: 'openai-chat', base_url: upstream.url, models: [{ model: 'up/m', pricing }] },
       { id: 'free', wire: 'openai-chat', base_url: upstream.url, models: [{ model: 'free/m' }] },
+      { id: 'google', wire: 'gemini', base_url: upstream.url, models: [{ model: 'google/m', pricing }] },
       {
         id: 'responses',
         wire: 'openai-responses',
@@ -35,8 +43,7 @@ it.each([
   2 ** 60,
   1e15,
   -5,
-  1.5,
-  '12',
+  '12 tokens',
   null,
 ])('a response with %j tokens succeeds, and is recorded as an estimate', async (count) => {
   const before = (await gateway.gateway.storage.ledger.readTotals()).entries;
@@ -97,6 +104,10 @@ describe('a response that counts only its input or its output', () => {
 
   it.each([
     ['up/m', chat({ prompt_tokens: 70 }), [70, 1, true]],
+    ['up/m', chat({ input_tokens: 70, output_tokens: 5, total_tokens: 75 }), [70, 5, false]], // earendil-works/pi#2325
+    ['up/m', chat({ prompt_tokens: '70', completion_tokens: '5' }), [70, 5, false]],
+    ['responses/m', responses({ input_tokens: '70', output_tokens: '5' }), [70, 5, false]],
+    ['messages/m', claude({ input_tokens: '70', output_tokens: '5' }), [70, 5, false]],
     ['up/m', chat({ prompt_tokens: 70, total_tokens: 70 }), [70, 1, true]],
     ['up/m', chat({ prompt_tokens: 70, total_tokens: 75 }), [70, 5, false]],
     ['up/m', chat({ completion_tokens: 5 }), [2, 5, true]],
@@ -111,6 +122,10 @@ describe('a response that counts only its input or its output', () => {
     ['responses/m', responses({ input_tokens: 70, total_tokens: 75 }), [70, 5, false]],
     ['messages/m', claude({ input_tokens: 70 }), [70, 1, true]],
     ['messages/m', claude({ output_tokens: 5 }), [2, 5, true]],
+    // MiXaiLL76/auto_ai_router#142
+    ['messages/m', claude({ input_tokens: 0, output_tokens: 5 }), [2, 5, true]],
+    ['up/m', chat({ prompt_tokens: 0, completion_tokens: 5, total_tokens: 5 }), [2, 5, true]],
+    ['up/m', chat({ prompt_tokens: 70, completion_tokens: 4.5 }), [70, 5, false]],
     ['messages/m', claude({ output_tokens: 5, cache_read_input_tokens: 90 }), [90, 5, true]],
   ])('gets the other one: %s, %#', async (model, response, [input, output, isEstimated]) => {
     upstream.respond(response);
@@ -182,5 +197,37 @@ describe('the cost that a provider reports', () => {
     upstream.respond(priced(0.0123));
     const response = await gateway.post('/responses', { model: 'up/m', input: 'hi' });
     expect(await response.json()).toMatchObject({ usage: { cost: 20 * 0.001 + 10 } });
+  });
+});
+
+/** MiniMax sends an empty object with every chunk, and the counts last: zed-industries/zed#42893. */
+describe('empty counts in the chunks of a stream', () => {
+  const piece = (delta: object, finish_reason: string | null = null) => ({
+    id: 'x',
+    object: 'chat.completion.chunk',
+    model: 'm',
+    choices: [{ index: 0, delta, finish_reason }],
+    usage: {},
+  });
+  const counts = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 };
+  const chat = sse([
+    piece({ role: 'assistant', content: 'hi' }),
+    piece({}, 'stop'),
+    { ...piece({}), choices: [], usage: counts },
+    '[DONE]',
+  ]);
+  const text = { content: { role: 'model', parts: [{ text: 'hi' }] } };
+  const google = sse([
+    { candidates: [text], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 2, totalTokenCount: 7 } },
+    { candidates: [{ finishReason: 'STOP' }], usageMetadata: {} },
+  ]);
+
+  it.each([
+    ['up/m', chat],
+    ['google/m', google],
+  ])('do not hide the counts: %s', async (model, script) => {
+    upstream.respond(script);
+    const response = await gateway.post('/responses', { model, input: 'hi', stream: true });
+    expect(await response.text()).toMatch(/"usage":\{"input_tokens":5,.*"output_tokens":2,.*"total_tokens":7/);
   });
 });

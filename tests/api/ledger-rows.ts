@@ -14,23 +14,23 @@ export interface LedgerRow {
   [column: string]: unknown;
 }
 
-/** Returns the rows of a session as soon as there are any: entries reach the store with a delay. */
-export function rowsOf(dataDir: string, sessionId: string): Promise<LedgerRow[]> {
+/** Returns the rows of a session as soon as there are `count`: entries reach the store with a delay. */
+export function rowsOf(dataDir: string, sessionId: string, count = 1): Promise<LedgerRow[]> {
   return vi.waitFor(
     () => {
       const rows = readRows(dataDir).filter((row) => row['session_id'] === sessionId);
-      expect(rows).not.toEqual([]);
+      expect(rows.length).toBeGreaterThanOrEqual(count);
       return rows;
     },
     { interval: 20 },
   );
 }
 
-/** Returns all rows in the store of a data folder, in any order. */
+/** Returns all rows in the store of a data folder, in the order in which they were written. */
 export function readRows(dataDir: string): LedgerRow[] {
   const database = new DatabaseSync(join(dataDir, 'headgate.db'), { readOnly: true, timeout: patient(5000) });
   try {
-    return database.prepare('select * from ledger').all() as unknown as LedgerRow[];
+    return database.prepare('select * from ledger order by rowid').all() as unknown as LedgerRow[];
   } finally {
     database.close();
   }

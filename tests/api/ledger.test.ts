@@ -81,7 +81,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     ]);
     expect(outcome.response?.usage).toEqual({
       input_tokens: 20,
-      input_tokens_details: { cached_tokens: 5 },
+      input_tokens_details: { cached_tokens: 5, cache_write_tokens: 0 },
       output_tokens: 10,
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: 30,
@@ -162,7 +162,7 @@ describe.each(cases)('$wire, $mode', (how) => {
     });
     lab.upstream.always(answer(how));
     await lab.ask(how, { model: `${wire}/priced`, body: { session_id: session } });
-    expect(await rowsOf(lab.gateway.dataDir, session)).toMatchObject([
+    expect(await rowsOf(lab.gateway.dataDir, session, 2)).toMatchObject([
       { cost_nano_usd: 9_000_000 * 1e9, priced: 0, output_tokens: 1_000_000_000 },
       { priced: 1 },
     ]);

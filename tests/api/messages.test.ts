@@ -8,6 +8,7 @@ let gateway: TestGateway;
 
 const claude = 'anthropic/claude-sonnet-4.5';
 const gpt = 'openai/gpt-5-mini';
+const native = 'openai/gpt-5-mini-native';
 const hello = { model: 'simulator/echo', max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] };
 
 beforeAll(async () => {
@@ -19,9 +20,13 @@ beforeAll(async () => {
         id: 'claude',
         wire: 'anthropic-messages',
         ...base,
-        models: [{ model: claude, upstream_model: 'claude-sonnet-4-5' }],
+        models: ['claude-sonnet-4-5', 'claude-opus-4-6', 'claude-opus-4-7'].map((name) => ({
+          model: `anthropic/${name.replace(/-(\d)-(\d)/, '-$1.$2')}`,
+          upstream_model: name,
+        })),
       },
       { id: 'gpt', wire: 'openai-chat', ...base, models: [{ model: gpt, upstream_model: 'gpt-5-mini' }] },
+      { id: 'native', wire: 'openai-responses', ...base, models: [{ model: native, upstream_model: 'gpt-5-mini' }] },
       { id: 'simulator', wire: 'simulator', models: [{ model: 'simulator/echo' }] },
     ],
     server: { keep_alive_comment_ms: 20 },
@@ -58,6 +63,125 @@ async function post(body: unknown, options: Parameters<TestGateway['post']>[2] =
   const response = await gateway.post('/messages', body, options);
   return { response, status: response.status, body: (await response.json()) as Record<string, never> };
 }
+
+// https://github.com/experientiallabs/experiential/pull/905
+it('takes thinking without a budget, which other servers of the format take', async () => {
+  const thinking = { type: 'enabled' };
+  queue(json(completion));
+  expect((await post({ ...hello, model: gpt, thinking })).status).toBe(200);
+  expect(upstream.requests.at(-1)!.body).toMatchObject({ reasoning_effort: 'medium' });
+  queue(json(answer));
+  expect((await post({ ...hello, model: claude, thinking })).status).toBe(200);
+  expect(upstream.requests.at(-1)!.body).toMatchObject({ thinking });
+});
+
+// https://github.com/vllm-project/vllm/pull/45807, https://github.com/BerriAI/litellm/issues/37118
+it.each([
+  ['opus-4.6', { type: 'enabled', budget_tokens: 2000 }, { effort: 'high' }],
+  ['opus-4.7', { type: 'adaptive', display: 'summarized' }, { effort: 'high' }],
+  ['sonnet-4.5', { type: 'enabled', budget_tokens: 2000 }, undefined],
+])('sends a budget and an effort to %s as the model takes them', async (name, thinking, output_config) => {
+  queue(json(answer));
+  const model = `anthropic/claude-${name}`;
+  const asked = { thinking: { type: 'enabled', budget_tokens: 2000 }, output_config: { effort: 'high' } };
+  const { status } = await post({ ...hello, model, max_tokens: 4000, ...asked });
+  expect(status).toBe(200);
+  const sent = upstream.requests.at(-1)!.body as Record<string, unknown>;
+  expect([sent['thinking'], sent['output_config']]).toEqual([thinking, output_config]);
+});
+
+// Qwen Code: thinking between calls may take more tokens than one turn.
+it.each([
+  ['interleaved-thinking-2025-05-14', 10_000, null],
+  [undefined, 7999, 'thinking.budget_tokens'],
+])('sends a budget above the limit with %s as %i tokens', async (beta, budget, dropped) => {
+  queue(json(answer));
+  const model = 'anthropic/claude-sonnet-4.5';
+  const thinking = { type: 'enabled', budget_tokens: 10_000 };
+  const headers = { 'anthropic-version': '2023-06-01', ...(beta && { 'anthropic-beta': beta }) };
+  const { response } = await post({ ...hello, model, max_tokens: 8000, thinking }, { headers });
+  expect(response.status).toBe(200);
+  expect(upstream.requests.at(-1)!.body).toMatchObject({ thinking: { type: 'enabled', budget_tokens: budget } });
+  expect(response.headers.get('x-router-dropped-fields')).toBe(dropped);
+});
+
+// https://github.com/aws-samples/sample-multi-agent-orchestration-chat-on-agentcore/issues/15
+it.each([
+  undefined,
+  '',
+  [],
+  [{ type: 'text', text: '' }],
+])('gives a failed result with the content %j one', async (content) => {
+  queue(json(answer));
+  const result = {
+    type: 'tool_result',
+    tool_use_id: 'toolu_1',
+    is_error: true,
+    ...(content !== undefined && { content }),
+  };
+  const messages = [
+    { role: 'user', content: 'Go.' },
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }] },
+    { role: 'user', content: [result] },
+  ];
+  const tools = [{ name: 'f', input_schema: { type: 'object', properties: {} } }];
+  expect((await post({ ...hello, model: claude, messages, tools })).status).toBe(200);
+  expect(upstream.requests.at(-1)!.body).toMatchObject({
+    messages: [{}, {}, { content: [{ type: 'tool_result', is_error: true, content: 'The call failed.' }] }],
+  });
+});
+
+it('turns a budget into an effort for a newer model, and keeps the format', async () => {
+  queue(json(answer));
+  const format = { type: 'json_schema', schema: { type: 'object', properties: {}, additionalProperties: false } };
+  const thinking = { type: 'enabled', budget_tokens: 2000 };
+  await post({ ...hello, model: 'anthropic/claude-opus-4.7', max_tokens: 4000, thinking, output_config: { format } });
+  expect(upstream.requests.at(-1)!.body).toMatchObject({
+    thinking: { type: 'adaptive' },
+    output_config: { effort: 'medium', format },
+  });
+});
+
+describe('a stop text of the request that ended the output', () => {
+  const text = 'one END two';
+  const item = { id: 'msg_1', type: 'message', status: 'completed', role: 'assistant' };
+  const output = [{ ...item, content: [{ type: 'output_text', text, annotations: [] }] }];
+  const response = { id: 'resp_1', object: 'response', status: 'completed', model: 'gpt-5-mini', output };
+  const chosen = (reported: object) => ({
+    ...completion,
+    choices: [{ ...completion.choices[0], ...reported }],
+  });
+
+  it.each([
+    ['vLLM names it', gpt, json(chosen({ stop_reason: 'END' })), 'END'],
+    ['SGLang names it', gpt, json(chosen({ matched_stop: 'END' })), 'END'],
+    [
+      'in a stream',
+      gpt,
+      sse([{ choices: [{ index: 0, delta: { content: 'Hi' } }] }, chosen({ stop_reason: 'END' })]),
+      'END',
+    ],
+    ['a number of a token', gpt, json(chosen({ matched_stop: 128009 })), null],
+    ['another word', gpt, json(chosen({ stop_reason: 'eos' })), null],
+    ['its output was cut', gpt, json(chosen({ stop_reason: 'END', finish_reason: 'length' })), null],
+    ['the gateway found it', native, json(response), 'END'],
+    ['the gateway found a blank one', claude, json({ ...answer, content: [{ type: 'text', text: 'a\n\nb' }] }), '\n\n'],
+  ])('is its stop_sequence: %s', async (name, model, reported, stop) => {
+    queue(reported);
+    const stream = name === 'in a stream';
+    const answered = await gateway.post('/messages', { ...hello, model, stream, stop_sequences: ['END', '\n\n'] });
+    const body = await answered.text();
+    const line = body
+      .split('\n')
+      .find((each) => each.includes('"message_delta"'))
+      ?.replace('data: ', '');
+    const end = JSON.parse(stream ? line! : body) as { delta?: object };
+    expect(end.delta ?? end).toMatchObject({
+      stop_reason: stop === null ? expect.stringMatching(/end_turn|max_tokens/) : 'stop_sequence',
+      stop_sequence: stop,
+    });
+  });
+});
 
 describe('keys and headers', () => {
   it('takes the key in the header of any vendor or as bearer, and rejects others in its own envelope', async () => {
@@ -118,7 +242,7 @@ describe('errors outside of the route', () => {
     ['an unknown model', '/models/acme/none', version, 404, 'not_found_error'],
     ['a resource that does not exist', '/messages/batches', {}, 404, 'not_found_error'],
     ['another method', '/messages', {}, 405, 'invalid_request_error'],
-    ['a wrong base URL', '/v1/models', version, 404, 'not_found_error'],
+    ['a wrong base URL', '/v2/models', version, 404, 'not_found_error'],
   ])('have the envelope and the request id: %s', async (_, path, headers, status, type) => {
     const response = await gateway.get(path, { headers: headers as Record<string, string> });
     expect(response.status).toBe(status);
@@ -166,12 +290,6 @@ describe('a body', () => {
       { tools: [{ name: 'a', input_schema: {} }], tool_choice: { type: 'tool', name: 'b' } },
       400,
       'tool_choice.name',
-    ],
-    [
-      'with a budget above the limit',
-      { thinking: { type: 'enabled', budget_tokens: 100 } },
-      400,
-      'thinking.budget_tokens',
     ],
     ['with models and fallbacks', { models: ['a/b'], fallbacks: [{ model: 'a/c' }] }, 400, 'fallbacks'],
     [
@@ -222,13 +340,6 @@ describe('a body', () => {
     expect(upstream.requests.at(-1)!.body).toMatchObject({
       messages: [{ content: 'Hello' }, { role: 'assistant', content: 'Found.' }, { content: 'And?' }],
     });
-  });
-});
-
-it('names the field of its own format in the message of an empty conversation', async () => {
-  const response = await gateway.post('/messages', { ...hello, messages: [{ role: 'user', content: '' }] });
-  expect(await response.json()).toMatchObject({
-    error: { message: expect.stringMatching(/^messages: `messages` holds/) },
   });
 });
 
@@ -290,6 +401,81 @@ describe('server tools', () => {
     const { messages: sent } = upstream.requests.at(-1)!.body as { messages: { tool_calls?: object[] }[] };
     expect(sent[1]?.tool_calls).toMatchObject([{ function: { name: 'router_datetime' } }]);
     expect(sent[2]).toMatchObject({ role: 'tool', content: expect.stringContaining('20') });
+  });
+});
+
+describe('tools that the format has', () => {
+  const program = {
+    id: 'ci_34aba97095257ec6',
+    type: 'code_interpreter_call',
+    status: 'completed',
+    code: 'print(1)',
+    container_id: 'cntr_1150',
+    outputs: [{ type: 'logs', logs: '1\n' }],
+  };
+  const shell = {
+    id: 'sh_0f3a',
+    type: 'shell_call',
+    call_id: 'call_7',
+    status: 'completed',
+    action: { commands: ['ls'], timeout_ms: null, max_output_length: null },
+  };
+  const listing = {
+    id: 'sho_0f3b',
+    type: 'shell_call_output',
+    call_id: 'call_7',
+    status: 'completed',
+    output: [{ stdout: 'a.txt', stderr: '', outcome: { type: 'exit', exit_code: 0 } }],
+  };
+  const said = {
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'output_text', text: 'Done.', annotations: [] }],
+  };
+  const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+  const result = { id: 'resp_1', object: 'response', status: 'completed', model: 'gpt', usage };
+  const bash = { type: 'server_tool_use', name: 'bash_code_execution', caller: { type: 'direct' } };
+
+  it('are blocks that every official client knows, and go back to the provider as they were', async () => {
+    const output = [program, shell, listing, { id: 'msg_1', status: 'completed', ...said }];
+    queue(json({ ...result, output }));
+    const first = await post({ ...hello, model: native });
+    const content = first.body['content'] as unknown as object[];
+    expect(content).toMatchObject([
+      { type: 'server_tool_use', name: 'code_execution', input: { code: 'print(1)' }, caller: { type: 'direct' } },
+      {
+        type: 'code_execution_tool_result',
+        content: { type: 'code_execution_result', stdout: '1\n', stderr: '', return_code: 0, content: [] },
+      },
+      { ...bash, input: { action: { commands: ['ls'] } } },
+      { type: 'bash_code_execution_tool_result' },
+      bash,
+      {
+        type: 'bash_code_execution_tool_result',
+        content: { type: 'bash_code_execution_result', stdout: 'a.txt', stderr: '', return_code: 0, content: [] },
+      },
+      { type: 'text', text: 'Done.' },
+    ]);
+    queue(json({ ...result, output: [{ id: 'msg_2', status: 'completed', ...said }] }));
+    const messages = [...hello.messages, { role: 'assistant', content }, { role: 'user', content: 'Thanks' }];
+    expect((await post({ ...hello, model: native, messages })).status).toBe(200);
+    const { input } = upstream.requests.at(-1)!.body as { input: object[] };
+    expect(input.slice(1, 4)).toEqual([program, shell, listing]);
+  });
+
+  it('have the item in the input of the call when they are streamed', async () => {
+    const events = [
+      { type: 'response.created', response: { ...result, status: 'in_progress', output: [] } },
+      { type: 'response.output_item.added', output_index: 0, item: { ...program, status: 'in_progress' } },
+      { type: 'response.output_item.done', output_index: 0, item: program },
+      { type: 'response.completed', response: { ...result, output: [program] } },
+    ];
+    queue(sse(events.map((event, index) => ({ ...event, sequence_number: index }))));
+    const response = await gateway.post('/messages', { ...hello, model: native, stream: true });
+    const text = await response.text();
+    expect(text).toContain('"type":"server_tool_use"');
+    expect(text).toMatch(/"partial_json":"\{\\"code\\":\\"print\(1\)\\",\\"router_item\\":\\"hg1\./);
+    expect(text).toContain('"stdout":"1\\n"');
   });
 });
 

@@ -71,6 +71,42 @@ describe('GET /metrics', () => {
     await expectSoon('headgate_http_requests_total{method="POST",route="/api/v1/responses",status="2xx"}').toBe(1);
   });
 
+  it.each([
+    ['/responses', { input: 'hi' }],
+    ['/responses', { input: 'hi', stream: true }],
+    ['/chat/completions', { messages: [{ role: 'user', content: 'hi' }] }],
+    ['/messages', { messages: [{ role: 'user', content: 'hi' }], max_tokens: 9, stream: true }],
+  ])('counts cost, tokens and responses of a workspace and its keys (%s %j)', async (path, body) => {
+    const own = { id: 'own', wire: 'openai-chat', base_url: upstream.url, models: [{ model: 'up/m', pricing }] };
+    const teams = await testGateway({ providers: [own], server: { metrics_callers: 'key' } });
+    try {
+      upstream.respond(json(answer));
+      const response = await teams.post(path, { model: 'up/m', ...body });
+      expect(response.status).toBe(200);
+      await response.text();
+      const labels = (await read(teams)).keys().find((name) => name.startsWith('headgate_caller_cost_usd_total'))!;
+      expect(labels).toMatch(
+        /\{workspace="[0-9a-f-]{36}",workspace_name="main",key_hash="[0-9a-f]{12}",key_name="[^"]+"\}$/,
+      );
+      const of = labels.slice(labels.indexOf('{'), -1);
+      await expectSoon(`headgate_caller_responses_total${of},status="2xx"}`, teams).toBe(1);
+      const metrics = await read(teams);
+      expect(metrics.get(labels)).toBeCloseTo(0.0014, 9);
+      expect(metrics.get(`headgate_caller_tokens_total${of},kind="input"}`)).toBe(1000);
+      expect(metrics.get(`headgate_caller_tokens_total${of},kind="output"}`)).toBe(200);
+    } finally {
+      await teams.close();
+    }
+  });
+
+  it('names no key unless it is configured', async () => {
+    upstream.respond(json(answer));
+    await gateway.post('/responses', { model: 'up/m', input: 'hi' });
+    const names = [...(await read()).keys()].filter((name) => name.startsWith('headgate_caller_'));
+    expect(names).toContainEqual(expect.stringContaining('workspace_name="main"'));
+    expect(names.filter((name) => name.includes('key'))).toEqual([]);
+  });
+
   it('folds the slugs of a wildcard into its pattern', async () => {
     for (let at = 0; at < 20; at++) {
       upstream.respond(json(answer));

@@ -325,7 +325,8 @@ describe('GET /models', () => {
     for (const path of ['/models', '/models/user', '/models/count']) {
       const { status, body } = await get(`${path}${query}`);
       expect(status).toBe(400);
-      expect(body.error).toMatchObject({ code: 400, metadata: { error_type: 'invalid_request' } });
+      const code = path === '/models' ? 'invalid_request' : 400;
+      expect(body.error).toMatchObject({ code, metadata: { error_type: 'invalid_request' } });
       expect(body.error.message).toContain(message);
     }
   });

@@ -11,6 +11,7 @@ beforeAll(async () => {
   gateway = await testGateway({
     providers: [
       { ...server, id: 'streams', dialect: { answers: { must_stream: true } }, models: [{ model: 'acme/streams' }] },
+      { ...server, id: 'whole', models: [{ model: 'whole/*', upstream_model: '*' }] },
       { ...server, id: 'short', dialect: { output: { max_unstreamed: 1000 } }, models: [{ model: 'acme/short' }] },
     ],
   });
@@ -46,6 +47,25 @@ it.each(paths)('a model that only streams answers a request of %s that is not st
   expect(response.headers.get('content-type')).toContain('application/json');
   expect(await response.text()).toContain('Hello there.');
   expect(upstream.requests.at(-1)!.headers.accept).toBe('text/event-stream');
+});
+
+// https://github.com/cline/cline/issues/550
+it.each(paths)('a model without streams answers a request of %s that is streamed', async (path, body) => {
+  const message =
+    "Unsupported value: 'stream' does not support true with this model. Only the default (false) value is supported.";
+  const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hello there.' } }];
+  upstream.always(({ body: sent }: ScriptedRequest) =>
+    (sent as { stream?: boolean }).stream
+      ? json({ error: { message, param: 'stream', code: 'unsupported_value' } }, { status: 400 })
+      : json({ choices, usage }),
+  );
+  for (const tries of [2, 1]) {
+    const before = upstream.requests.length;
+    const response = await gateway.post(path, { model: `whole${path}`, ...body, stream: true });
+    expect([response.status, upstream.requests.length - before]).toEqual([200, tries]);
+    expect(response.headers.get('content-type')).toContain('text/event-stream');
+    expect(await response.text()).toContain('Hello there.');
+  }
 });
 
 it('a stream that is cut is an error, not a short answer', async () => {

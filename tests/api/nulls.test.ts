@@ -50,13 +50,24 @@ const completion = {
 };
 
 const messages = [{ role: 'user', content: 'Pumps?' }];
-const started = ['message.container', 'message.stop_details', 'message.stop_reason', 'message.stop_sequence'];
+/** Counts that the schema requires of a message, also where the provider has none. */
+const counts = ['cache_creation', 'inference_geo', 'output_tokens_details', 'server_tool_use', 'speed'];
+const counted = [...counts, 'cost'].map((name) => `usage.${name}`);
+const started = [
+  ...['container', 'diagnostics', 'stop_details', 'stop_reason', 'stop_sequence'],
+  ...[...counts, 'service_tier'].map((name) => `usage.${name}`),
+].map((name) => `message.${name}`);
+const delta = ['container', 'stop_details', 'stop_sequence'].map((name) => `delta.${name}`);
 const choice = ['choices[].logprobs', 'choices[].native_finish_reason'];
 const ended = ['choices[].finish_reason', ...choice, 'usage.cost'];
 
 it.each([
-  ['/messages', { max_tokens: 9, messages }, ['container', 'stop_details', 'stop_sequence', 'usage.cost']],
-  ['/messages', { max_tokens: 9, messages, stream: true }, ['delta.stop_sequence', ...started, 'usage.cost']],
+  [
+    '/messages',
+    { max_tokens: 9, messages },
+    ['container', 'diagnostics', 'stop_details', 'stop_sequence', ...counted].sort(),
+  ],
+  ['/messages', { max_tokens: 9, messages, stream: true }, [...delta, ...started, ...counted].sort()],
   [
     '/chat/completions',
     { messages },

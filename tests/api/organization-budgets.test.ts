@@ -96,7 +96,7 @@ describe('the budget of a member', () => {
     for (const key of [testKeys.key, adas]) {
       const refused = await ask(key);
       expect(refused.status).toBe(403);
-      expect(refused.message).toMatch(/^The member ada may spend 0\.02 USD per week and has spent 0\.02 USD/);
+      expect(refused.message).toMatch(/^The member "ada" may spend 0\.02 USD per week and has spent 0\.02 USD/);
       expect(refused.metadata).toMatchObject({ limit_source: 'member_budget', interval: 'weekly' });
     }
     expect((await ask(bobs)).status).toBe(200);
@@ -157,6 +157,6 @@ describe('credits', () => {
 it('a key that several limits reject gets the narrowest of them', async () => {
   await start({ budgets: { organization: { daily: 0.005 }, member: { daily: 0.005 } } });
   expect((await admin('PUT', `/workspaces/${main}/budgets/daily`, { limit_usd: 0.005 })).status).toBe(200);
-  expect((await ask()).message).toMatch(/^The member ada/);
-  expect((await ask(testKeys.organizationKey)).message).toMatch(/^The workspace main/);
+  expect((await ask()).message).toMatch(/^The member "ada"/);
+  expect((await ask(testKeys.organizationKey)).message).toMatch(/^The workspace "main"/);
 });

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { findFreePort } from '../../src/testing/free-port.ts';
 import { json } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
@@ -401,13 +402,10 @@ describe('a failed fetch is a 400 that names the part', () => {
   });
 
   it('an unreachable server', async () => {
-    const gone = createServer();
-    const url = await listen(gone);
-    gone.close();
-    await once(gone, 'close');
-    const other = await open({ allow: [new URL(url).host] });
+    const host = `127.0.0.1:${await findFreePort()}`;
+    const other = await open({ allow: [host] });
 
-    expect(await refused([image(url)], other)).toMatchObject({
+    expect(await refused([image(`http://${host}`)], other)).toMatchObject({
       status: 400,
       message: 'input[0].content[0].image_url: Its host did not accept a connection.',
     });

@@ -79,6 +79,13 @@ const contentOf = async (outcome: { headers: Headers }): Promise<Json> =>
   (await ask('GET', `/generation/content?id=${idOf(outcome)}`)).body.data;
 
 describe.each(cases)('a filter of the output with the action redact, $wire, $mode', (how) => {
+  it('passes on a response without output', async () => {
+    const { key } = await createKey(builtins('redact', 'email'));
+    for (const upstream of [first, second]) script(upstream, how.wire, {});
+    const outcome = await request(key, how);
+    expect(outcome.response).toMatchObject({ status: 'completed' });
+  });
+
   it('redacts text, reasoning and arguments, also in the record, and charges as usual', async () => {
     const { key, guardrailId } = await createKey(builtins('redact', 'email', 'ssn', 'secrets'));
     const plain = await createKey(builtins('redact', 'phone'));

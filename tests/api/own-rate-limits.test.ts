@@ -25,12 +25,12 @@ const holders: [string, () => Promise<{ path: string; key: string; name: string;
     'a key',
     async () => {
       const { key, data } = await createKey();
-      return { path: `/keys/${data.hash}`, key, name: 'The key limited', place: 'of the key' };
+      return { path: `/keys/${data.hash}`, key, name: 'The key "limited"', place: 'of the key' };
     },
   ],
   [
     'a member',
-    async () => ({ path: '/members/ada', key: testKeys.key, name: 'The member ada', place: 'of the member' }),
+    async () => ({ path: '/members/ada', key: testKeys.key, name: 'The member "ada"', place: 'of the member' }),
   ],
   [
     'a workspace',
@@ -42,7 +42,7 @@ describe.each(holders)('rate limits of %s', (_, open) => {
   it('reject with a 429 that names the limit and its holder, buffered and streamed, and survive a restart', async () => {
     gateway = await testGateway();
     const { path, key, name, place } = await open();
-    const limits = { requests_per_minute: 2, tokens_per_minute: null, concurrent_streams: null };
+    const limits = { requests_per_minute: 2, tokens_per_minute: null, concurrent_requests: null };
     const changed = await ask('PATCH', path, { requests_per_minute: 2 });
     expect(changed).toMatchObject({ status: 200, body: { data: limits } });
     expect((await ask('GET', path)).body.data).toMatchObject(limits);
@@ -89,29 +89,30 @@ describe.each(holders)('rate limits of %s', (_, open) => {
     await ask('PATCH', path, { tokens_per_minute: 1 }); // its counts hold what was used before
     expect(await infer(key)).toMatchObject({
       status: 429,
-      text: expect.stringContaining('1 tokens a minute (tokens_per_minute of the'),
+      text: expect.stringContaining('1 token a minute (tokens_per_minute of the'),
     });
   });
 
-  it('count open streams', async () => {
+  it('count concurrent requests', async () => {
     gateway = await testGateway();
     const { path, key } = await open();
-    await ask('PATCH', path, { concurrent_streams: 1 });
+    await ask('PATCH', path, { concurrent_requests: 1 });
     const client = new AbortController();
     const slow = { ...body, input: '[[slow 200]] [[words 1000]]', stream: true };
     const first = await gateway.post('/responses', slow, { key, signal: client.signal });
     expect(first.status).toBe(200);
-    expect((await infer(key, { stream: true })).text).toContain('1 streams at a time (concurrent_streams of the');
-    expect(await statusOf(key)).toBe(200); // not a stream
+    for (const stream of [true, false]) {
+      expect((await infer(key, { stream })).text).toContain('1 request at a time (concurrent_requests of the');
+    }
     client.abort();
-    await expect.poll(async () => (await infer(key, { stream: true })).status).toBe(200);
+    await expect.poll(() => statusOf(key)).toBe(200);
   });
 
   it.each([
     [{ requests_per_minute: 0 }, { requests_per_minute: 'must be an integer from 1 to 1000000000000' }],
     [{ tokens_per_minute: 1.5 }, { tokens_per_minute: 'must be an integer' }],
-    [{ concurrent_streams: '5' }, { concurrent_streams: 'got "5"' }],
-    [{ concurrent_streams: 1e13 }, { concurrent_streams: 'got 10000000000000' }],
+    [{ concurrent_requests: '5' }, { concurrent_requests: 'got "5"' }],
+    [{ concurrent_requests: 1e13 }, { concurrent_requests: 'got 10000000000000' }],
     [{ request_per_minute: 5 }, { request_per_minute: '' }],
   ])('reject %j', async (fields, issues) => {
     gateway = await testGateway();
@@ -125,9 +126,9 @@ it('the stricter of the limit of a key and of the configuration applies, separat
   const strict = await createKey({ requests_per_minute: 1 });
   const loose = await createKey({ requests_per_minute: 3, tokens_per_minute: 1 });
   expect([await statusOf(strict.key), await statusOf(strict.key)]).toEqual([200, 429]);
-  expect((await infer(strict.key)).text).toContain('1 requests a minute (requests_per_minute of the key)');
+  expect((await infer(strict.key)).text).toContain('1 request a minute (requests_per_minute of the key)');
   expect(await statusOf(loose.key)).toBe(200);
-  expect((await infer(loose.key)).text).toContain('1 tokens a minute (tokens_per_minute of the key)');
+  expect((await infer(loose.key)).text).toContain('1 token a minute (tokens_per_minute of the key)');
   await ask('PATCH', `/keys/${loose.data.hash}`, { tokens_per_minute: null });
   expect(await statusOf(loose.key)).toBe(200);
   expect((await infer(loose.key)).text).toContain('2 requests a minute (limits.requests_per_minute)');
@@ -137,8 +138,8 @@ it('limits of each member in the configuration apply to all its keys together', 
   gateway = await testGateway({ limits: { member: { requests_per_minute: 2 } } });
   const second = await createKey({ creator_user_id: 'ada' });
   expect([await statusOf(), await statusOf(second.key)]).toEqual([200, 200]);
-  expect((await infer()).text).toContain(
-    'The member ada is limited to 2 requests a minute (limits.member.requests_per',
+  expect(JSON.parse((await infer()).text).error.message).toContain(
+    'The member "ada" is limited to 2 requests a minute (limits.member.requests_per',
   );
   expect(await statusOf(testKeys.organizationKey)).toBe(200); // has no member
 });
@@ -146,7 +147,7 @@ it('limits of each member in the configuration apply to all its keys together', 
 it('limits of a new key apply from its first request, also to images, and are rotated with it', async () => {
   gateway = await testGateway();
   const { key, data } = await createKey({ requests_per_minute: 1 });
-  expect(data).toMatchObject({ requests_per_minute: 1, tokens_per_minute: null, concurrent_streams: null });
+  expect(data).toMatchObject({ requests_per_minute: 1, tokens_per_minute: null, concurrent_requests: null });
   const images = { model: 'simulator/image', prompt: 'a dot' };
   const statusOfImage = async (one: string) => (await gateway.post('/images', images, { key: one })).status;
   expect([await statusOfImage(key), await statusOfImage(key), await statusOf(key)]).toEqual([200, 429, 429]);
@@ -166,12 +167,12 @@ it('a rejected request counts for none of its limits', async () => {
 
 it('GET /key shows the limits of the key that asks', async () => {
   gateway = await testGateway();
-  const { key } = await createKey({ requests_per_minute: 7, concurrent_streams: 2 });
+  const { key } = await createKey({ requests_per_minute: 7, concurrent_requests: 2 });
   const show = async (one: string) => (await ask('GET', '/key', undefined, one)).body.data;
   expect(await show(key)).toMatchObject({
     requests_per_minute: 7,
     tokens_per_minute: null,
-    concurrent_streams: 2,
+    concurrent_requests: 2,
     rate_limit: { requests: 7, interval: '1m' },
   });
   expect((await show(testKeys.key)).rate_limit.requests).toBe(-1);

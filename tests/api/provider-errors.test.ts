@@ -53,6 +53,8 @@ describe.each(apis)('an error of a provider on $path', ({ path, body }) => {
   it.each([
     ['a spending limit', 400, { error: { message: 'You have reached your specified API usage limits.' } }],
     ['an unpaid account', 400, { error: { code: 'Arrearage', message: 'Access denied.' } }],
+    // diegosouzapw/OmniRoute#4976
+    ['a rate limit in words', 400, { error: { message: 'Detected high-frequency non-compliant requests from you.' } }],
     ['a refused content', 400, { error: { code: 'data_inspection_failed', message: 'No.' } }],
     ['a model that is gone', 400, { error: { message: 'Model Not Exist', type: 'invalid_request_error' } }],
     ['an input that is too long', 400, { error: { message: 'Range of input length should be [1, 204800]' } }],

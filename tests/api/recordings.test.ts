@@ -6,17 +6,16 @@ import { findRequestFile } from '../../src/exchanges/file-names.ts';
 import { readRecordedRequest } from '../../src/exchanges/folder.ts';
 import { readRecording } from '../../src/exchanges/recording.ts';
 import { textWires } from '../../src/providers/index.ts';
-import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
-import { serveRecordings } from '../../src/testing/serve-recordings.ts';
-import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import type { TestGateway } from '../../src/testing/test-gateway.ts';
 import { ask } from './lab.ts';
+import { openRecordings, recordingsOf as folderOf } from './open-recordings.ts';
 import type { Outcome } from './outcome.ts';
 
 /** A wire that responds inside the gateway, itself or through a package, has no exchange to serve. */
 const served = [...textWires.values()]
   .filter(({ text, forProvider }) => !text.send && !forProvider)
   .map(({ id }) => id);
-const folderOf = (wire: string) => new URL(`../../src/providers/${wire}/recordings/`, import.meta.url);
+const recordedWires = served.filter((wire) => existsSync(folderOf(wire)));
 const all = served.flatMap((wire) =>
   (existsSync(folderOf(wire)) ? readdirSync(folderOf(wire)) : [])
     .filter((file) => file.endsWith('.http'))
@@ -25,27 +24,11 @@ const all = served.flatMap((wire) =>
 type Recorded = (typeof all)[number];
 
 let gateway: TestGateway;
-let upstreams: ScriptedUpstream[];
+let close: () => Promise<void>;
 beforeAll(async () => {
-  upstreams = await Promise.all(served.map(() => startUpstream()));
-  for (const [index, wire] of served.entries()) {
-    if (existsSync(folderOf(wire))) {
-      upstreams[index]!.always(serveRecordings(folderOf(wire), { sizes: [1, 700, 3, 41, 2000] }));
-    }
-  }
-  const providers = served.map((wire, index) => ({
-    id: wire,
-    wire,
-    base_url: upstreams[index]!.url,
-    api_key: 'a-key-of-the-provider',
-    models: [{ model: `${wire}/*` }],
-  }));
-  gateway = await testGateway({ providers });
+  ({ gateway, close } = await openRecordings(recordedWires, { sizes: [1, 700, 3, 41, 2000] }));
 });
-afterAll(async () => {
-  await gateway.close();
-  await Promise.all(upstreams.map((upstream) => upstream.close()));
-});
+afterAll(() => close());
 
 /** The order of events is checked while a stream is read. */
 function askFor({ wire, file }: Recorded, mode: 'streamed' | 'buffered'): Promise<Outcome> {

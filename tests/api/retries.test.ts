@@ -280,7 +280,7 @@ describe.each(wires)('%s, streamed', (wire) => {
   it('a response that was interrupted after its first output is not repeated', async () => {
     await open();
     const frames = streamFrames(wire, ['Hello', ' there.']);
-    const whole = stream(wire, frames.slice(0, wire === 'openai-chat' ? 2 : 5));
+    const whole = stream(wire, frames.slice(0, wire === 'openai-chat' ? 2 : 5), { done: false });
     upstream.respond({ ...whole, end: 'reset' });
     const outcome = await askFor({ wire, mode: 'streamed' });
     expectBroken(outcome, 'provider_unavailable', 'Hello');

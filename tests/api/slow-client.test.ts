@@ -7,6 +7,7 @@ import { type ScriptedResponse, sse } from '../../src/testing/scripted-responses
 import { readStream } from '../../src/testing/test-gateway.ts';
 import { endFrames, type Lab, openFrames, openLab, type WireName, wires } from './lab.ts';
 import { readRows } from './ledger-rows.ts';
+import { openSocket, type TestSocket, textOf } from './open-socket.ts';
 import { expectText, readOutcome } from './outcome.ts';
 import { patient } from '../../src/testing/patience.ts';
 
@@ -77,12 +78,25 @@ async function standstill(counter: { written: number }): Promise<number> {
   return last;
 }
 
+/** The same over a WebSocket. */
+async function askSlowlyOverSocket(wire: WireName): Promise<TestSocket> {
+  const socket = await openSocket(`${lab.gateway.baseUrl}/responses`, lab.gateway.key);
+  socket.webSocket.pause();
+  socket.send({ type: 'response.create', model: `${wire}/patient`, input: 'x' });
+  return socket;
+}
+
+const slowTransports = [
+  ['HTTP', async (wire: WireName) => askSlowly(wire)],
+  ['a WebSocket', async (wire: WireName) => ({ destroy: (await askSlowlyOverSocket(wire)).leave })],
+] as const;
+
 describe.each(wires)('%s, a client that does not read', (wire) => {
-  it('slows the provider down, and nothing accumulates', async () => {
+  it.each(slowTransports)('slows the provider down, and nothing accumulates: %s', async (_name, ask) => {
     const counter = counted(wire, 3200); // 100 MiB
     lab.upstream.always(counter.answer);
     const before = await heldBytes();
-    const socket = askSlowly(wire);
+    const socket = await ask(wire);
     const written = await standstill(counter);
     const held = (await heldBytes()) - before;
     expect(written).toBeGreaterThan(0);
@@ -137,6 +151,16 @@ describe.each(wires)('%s, a client that does not read', (wire) => {
       await readStream(new Response(Buffer.from(unchunked(raw.slice(head + 4)), 'latin1'), { headers })),
     );
     expectText(outcome, said.repeat(deltas));
+  });
+
+  it('gets the complete stream over a WebSocket as soon as it reads', async () => {
+    const counter = counted(wire, 400);
+    lab.upstream.always(counter.answer);
+    const socket = await askSlowlyOverSocket(wire);
+    await standstill(counter);
+    socket.webSocket.resume();
+    expect(textOf(await socket.readResponse())).toBe(word.repeat(400));
+    socket.leave();
   });
 });
 

@@ -104,6 +104,9 @@ describe('the files of a workspace', () => {
     const ids = (page: Json): string[] => page.data.map(({ id }: Json) => id);
 
     expect(ids(await read('limit=1000&order=asc'))).toEqual(added);
+    expect(ids(await read('order=desc&purpose=user_data&beta=true&name=x'))).toEqual(added.toReversed());
+    expect(ids(await read(`order=desc&limit=1&after=${added[2]}`))).toEqual([added[1]]);
+    expect(ids(await read('purpose=vision'))).toEqual([]);
     const first = await read('limit=2');
     expect(first).toMatchObject({ first_id: added[0], last_id: added[1], has_more: true, cursor: added[1] });
     expect(ids(await read(`limit=2&cursor=${first.cursor}`))).toEqual(added.slice(2, 4));
@@ -124,14 +127,13 @@ describe('the files of a workspace', () => {
   it.each([
     ['limit=0', 'limit', 'an integer from 1 to 1000'],
     ['limit=1001', 'limit', 'an integer from 1 to 1000'],
-    ['order=desc', 'order', '"desc" is not asc: files are listed oldest first'],
-    ['before_id=file_w1', 'before_id', 'Use after_id.'],
+    ['order=new', 'order', 'one of asc, desc'],
+    ['before_id=file_w1', 'before_id', 'Use after_id, or order=desc.'],
     ['cursor=file_w1&after=file_w2', 'after', 'together with cursor'],
     ['after=%2F', 'after', 'the id of a file'],
     ['workspace_id=main', 'workspace_id', 'a UUID'],
     ['provider=acme', 'provider', 'one of openai, anthropic'],
-    ['purpose=x', 'purpose', 'cannot be listed by purpose'],
-    ['name=x', 'name', 'the parameters are provider, workspace_id, limit, cursor, after, after_id, order'],
+    ['purpose=A%20b', 'purpose', 'the purpose of files'],
   ])('rejects the query %s', async (query, path, says) => {
     expectIssues(await get(`/files?${query}`), { [path]: says });
   });
@@ -407,7 +409,7 @@ describe('shapes', () => {
     const headers = { 'anthropic-version': '2023-06-01', 'x-stainless-lang': 'js' };
     const { body } = await upload('claude.txt', 'text', { headers });
     expect(body).toMatchObject({ type: 'file', mime_type: 'text/plain', size_bytes: 4 });
-    const list = await (await gateway.get('/files?limit=1', { headers })).json();
+    const list = await (await gateway.get('/files?limit=1&beta=true', { headers })).json();
     expect(Object.keys(list as object)).toEqual(['data', 'first_id', 'last_id', 'has_more']);
   });
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { bytes, json, stallBeforeHeaders } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream, type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { type ReceivedSpan, startReceiver } from './otlp-receiver.ts';
@@ -122,6 +122,20 @@ describe('a traced request', () => {
     for (const hidden of ['What is in the prompt', 'ada@example.com', 'Hello', gateway.key]) {
       expect(text).not.toContain(hidden);
     }
+  });
+
+  it('has the attributes of the environment', async () => {
+    vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=staging,k8s.pod.name=a%2Cb');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await open();
+    await gateway.post('/responses', { model: 'simulator/echo', input: 'hi' });
+    const [span] = await spans(2);
+    expect(span!.resource).toEqual({
+      'service.name': 'headgate',
+      'service.version': expect.any(String),
+      'deployment.environment.name': 'staging',
+      'k8s.pod.name': 'a,b',
+    });
   });
 
   it('is a child of the span in traceparent, or of `trace`, which takes precedence', async () => {

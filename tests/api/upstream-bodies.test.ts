@@ -115,7 +115,7 @@ describe.each(cases)('$wire, $mode, a body in an unusual form', (how) => {
 
   it('is a failure if its compression is unknown, damaged or truncated', async () => {
     for (const make of [
-      () => encoded('zstd', send(how, good(how))),
+      () => encoded('compress', send(how, good(how))),
       () => encoded('gzip', send(how, good(how))),
       () => encoded('br', send(how, brotliCompressSync(good(how)).subarray(0, 40))),
     ]) {
@@ -166,12 +166,97 @@ describe.each(cases)('$wire, $mode, a streamed body', (how) => {
     expectFailure(await lab.ask(how), 502, 'provider_unavailable', message);
   });
 
-  it.each(nonsense)('is a failure when %s follows the first words', async (_name, body) => {
+  it.each(
+    // after a text, `[DONE]` is the end of a chat completion
+    nonsense.filter(([name]) => wire !== 'openai-chat' || name !== 'nothing but [DONE]'),
+  )('is a failure when %s follows the first words', async (_name, body) => {
     lab.upstream.always(sse(streamText('openai-responses', openFrames(wire, ['Hel', 'lo'])) + body));
     const outcome = await lab.ask(how);
     if (mode === 'buffered') expectFailure(outcome, 502, 'provider_unavailable');
     else expectBroken(outcome, 'provider_unavailable', 'Hello');
   });
+});
+
+describe.each([
+  ...cases,
+  ...(['buffered', 'streamed'] as const).map((mode) => ({ wire: 'gemini' as const, mode })),
+])('$wire, $mode, a stream of JSON without names of fields', (how) => {
+  const { wire } = how;
+  const gemini = (text: string, finishReason?: string) => ({
+    candidates: [{ content: { role: 'model', parts: [{ text }] }, finishReason, index: 0 }],
+  });
+  const frames =
+    wire === 'gemini'
+      ? [gemini('Grüße, '), gemini('世界 👋🏽!', 'STOP')]
+      : streamFrames(wire, ['Grüße, ', '世界 👋🏽!']);
+  const lines = frames.map((frame) => `${JSON.stringify(frame)}\n`);
+  const textOfLines = lines.join('');
+
+  it.each([
+    ['as lines', textOfLines, 'application/x-ndjson'],
+    ['as lines of JSON', textOfLines, 'application/json'],
+    ['as lines named an event stream', textOfLines, 'text/event-stream'],
+    ['with CRLF and empty lines', textOfLines.replaceAll('\n', '\r\n\r\n'), 'application/jsonl'],
+    ['without the last line end', textOfLines.trimEnd(), 'application/x-ndjson'],
+  ])('is read %s', async (_name, body, type) => {
+    lab.upstream.always(send(how, body, type));
+    expectText(await lab.ask(how), said);
+    lab.upstream.always(splitIntoPieces(send(how, body, type), 3));
+    expectText(await lab.ask(how), said);
+  });
+
+  it('never looks complete if its end is missing', async () => {
+    lab.upstream.always(send(how, lines.slice(0, -2).join(''), 'application/x-ndjson'));
+    const { response, status } = await lab.ask(how);
+    expect(response?.status ?? status).toBe(how.mode === 'buffered' || lines.length < 4 ? 502 : 'failed');
+  });
+});
+
+it('lines of JSON arrive while the provider writes them', async () => {
+  const wire = 'openai-chat' as const;
+  const { promise: isRead, resolve } = Promise.withResolvers<void>();
+  const lines = streamFrames(wire, ['Hel', 'lo']).map((frame) => `${JSON.stringify(frame)}\n`);
+  async function* pieces(): AsyncGenerator<Buffer> {
+    yield Buffer.from(lines.slice(0, 2).join(''));
+    await isRead;
+    yield Buffer.from(lines.slice(2).join(''));
+  }
+  const headers = { 'content-type': 'application/x-ndjson' };
+  lab.upstream.always({ ...bytes('', { headers }), contentLength: undefined, pieces });
+  const response = await lab.gateway.post('/responses', { model: `${wire}/patient`, input: 'Hi', stream: true });
+  let text = '';
+  for await (const piece of response.body!) {
+    text += Buffer.from(piece).toString();
+    if (text.includes('"delta":"Hel"')) resolve();
+  }
+  expect(text).toContain('"text":"Hello"');
+});
+
+it.each(['buffered', 'streamed'] as const)('an object and [DONE] are a response, %s', async (mode) => {
+  // decolua/9router#3492
+  const how = { wire: 'openai-chat' as const, mode };
+  const body = `${JSON.stringify(wholeBody(how.wire, said))}\n\ndata: [DONE]\n\n`;
+  for (const type of ['text/event-stream', 'application/json']) {
+    lab.upstream.always(send(how, body, type));
+    expectText(await lab.ask(how), said);
+  }
+});
+
+it.each(['buffered', 'streamed'] as const)('an error on several lines within a stream is read, %s', async (mode) => {
+  // maximhq/bifrost#5262
+  const error = { error: { code: 429, message: 'Quota exceeded.', status: 'RESOURCE_EXHAUSTED' } };
+  for (const body of [error, [error]]) {
+    lab.upstream.always(sse(`: hello\n\n${JSON.stringify(body, null, 2)}\n`));
+    expectFailure(await lab.ask({ wire: 'gemini', mode }), 429, 'rate_limit_exceeded', /Quota exceeded/);
+  }
+});
+
+it('an error of older llama.cpp, which is no field of an event stream, is read', async () => {
+  const error = 'error: {"code":400,"message":"Too long.","type":"exceed_context_size_error"}\n\n';
+  for (const mode of ['buffered', 'streamed'] as const) {
+    lab.upstream.respond(sse(error));
+    expectFailure(await lab.ask({ wire: 'openai-chat', mode }), 400, 'context_length_exceeded', /Too long/);
+  }
 });
 
 describe.each(cases)('$wire, $mode, an invalid body', (how) => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { htmlPage, json, redirect } from '../../src/testing/scripted-responses.ts';
+import { bytes, htmlPage, json, redirect } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { answer, ask, cases, complaint, type Lab, openFrames, openLab, provider, providerKey, stream } from './lab.ts';
@@ -24,7 +24,7 @@ const statuses: [number, number, string][] = [
   [403, 502, 'provider_unavailable'],
   [404, 502, 'provider_unavailable'],
   [408, 524, 'timeout'],
-  [413, 400, 'invalid_request'],
+  [413, 413, 'payload_too_large'],
   [422, 422, 'unprocessable'],
   [429, 429, 'rate_limit_exceeded'],
   [500, 502, 'provider_unavailable'],
@@ -41,6 +41,42 @@ describe.each(cases)('$wire, $mode', (how) => {
     const { error } = expectFailure(await lab.ask(how), ours, errorType);
     expect(error.message).toContain('Your prompt is cursed.');
     expect(lab.upstream.requests.length - before, 'it is asked once').toBe(1);
+  });
+
+  // https://github.com/aaif-goose/goose/pull/4175
+  it.each(statuses)('turns a %i that is a line of text into %i, with its words', async (theirs, ours) => {
+    lab.upstream.always(
+      bytes('Your prompt is cursed\n', { status: theirs, headers: { 'content-type': 'text/plain' } }),
+    );
+    expect(expectFailure(await lab.ask(how), ours, expect.anything()).error.message).toContain('Your prompt is cursed');
+  });
+
+  it.each(statuses)('turns a %i that is several lines of text into %i without repeating them', async (theirs, ours) => {
+    lab.upstream.always(
+      bytes('Traceback:\n  at cursed\n', { status: theirs, headers: { 'content-type': 'text/plain' } }),
+    );
+    const outcome = await lab.ask(how);
+    expect([outcome.status, outcome.text]).toEqual([ours, expect.not.stringContaining('cursed')]);
+  });
+
+  // https://github.com/brightwave-inc/tidebreak/issues/1892, https://github.com/vercel/ai/issues/18303
+  it.each([
+    { error: 'invalid_request', error_description: 'Your prompt is cursed.' },
+    { error: { errors: { message: 'Your prompt is cursed.' } } },
+    { error: { errors: [{ message: 'Your prompt is cursed.' }] } },
+    { error_type: 'validation_error', error_message: 'Your prompt is cursed.' },
+    { error_type: 'validation_error', error_message: JSON.stringify(complaint('Your prompt is cursed.')) },
+    {
+      error: {
+        message: 'Stream error occurred',
+        value: { error_message: JSON.stringify(complaint('Your prompt is cursed.')) },
+      },
+    },
+  ])('finds the words in %j', async (body) => {
+    lab.upstream.always(json(body, { status: 400 }));
+    expect(expectFailure(await lab.ask(how), 400, 'invalid_request').error.message).toContain('Your prompt is cursed.');
+    lab.upstream.always(stream(how.wire, [body], { done: false }));
+    expect((await lab.ask(how)).text).toContain('Your prompt is cursed.');
   });
 
   it.each(statuses)('turns a %i that is an HTML page into %i without repeating the page', async (theirs, ours) => {

@@ -139,7 +139,7 @@ describe('a secret of the workspace', () => {
     expect(await list('?limit=2')).toMatchObject({ has_more: true, data: [{ name: 'a_page' }, { name: 'a_page_2' }] });
     expect(await list('?limit=2&offset=1')).toMatchObject({ has_more: false });
     expect(names(await list('?offset=10000'))).toEqual([]);
-    for (const query of ['?limit=0', '?limit=101', '?offset=10001', '?offset=-1', '?cursor=x']) {
+    for (const query of ['?limit=0', '?limit=101', '?offset=10001', '?offset=-1']) {
       expect((await call('GET', `/secrets${query}`)).status, query).toBe(400);
     }
     expect(names(await list(''))).not.toContain('token');
@@ -212,7 +212,7 @@ describe('a secret of the workspace', () => {
     using key = await openVaultKey(vaultParts(), vault);
     const { hosts, version, generation, fingerprint, createdAtMs } = row!;
     const place = ['vault secret', vault.id, name, version, generation, hosts, fingerprint, createdAtMs];
-    using db = new DatabaseSync(`${gateway.dataDir}/headgate.db`, { timeout: 10_000 });
+    using db = new DatabaseSync(`${gateway.dataDir}/headgate.db`, { timeout: patient(10_000) });
     const sealed = seal(key.data, Buffer.from('value-1'), place);
     db.prepare('update vault_secrets set locations = null, sealed = ? where name = ?').run(sealed, name);
     const listed = (await call('GET', '/secrets')).body.data;

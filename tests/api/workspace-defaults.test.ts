@@ -187,7 +187,7 @@ describe('a request that names no model', () => {
     expect((await respond(place)).status).toBe(200);
     const refused = await respond(place);
     expect(refused.status).toBe(429);
-    expect(refused.body.error.message).toContain('The model acme/rare is limited to 1 requests a minute');
+    expect(refused.body.error.message).toContain('The model "acme/rare" is limited to 1 request a minute');
   });
 
   it('obeys the price limit for its model', async () => {

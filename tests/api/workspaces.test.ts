@@ -45,7 +45,7 @@ describe('POST /workspaces', () => {
         include_byok_in_budgets: false,
         requests_per_minute: null,
         tokens_per_minute: null,
-        concurrent_streams: null,
+        concurrent_requests: null,
         created_at: time,
         created_by: null,
         updated_at: null,
@@ -206,7 +206,7 @@ describe('DELETE /workspaces/{id}', () => {
     const { id, slug } = await create();
     const { data } = (await ask('POST', '/keys', { name: 'k', workspace_id: id })).body;
     await ask('PATCH', `/keys/${data.hash}`, { disabled: true });
-    expectIssues(await ask('DELETE', `/workspaces/${id}`), { '': `${slug} has 1 key, disabled ones included` });
+    expectIssues(await ask('DELETE', `/workspaces/${id}`), { '': `"${slug}" has 1 key, disabled ones included` });
     await ask('DELETE', `/keys/${data.hash}`);
     expect((await ask('DELETE', `/workspaces/${id}`)).status).toBe(200);
   });
@@ -215,8 +215,11 @@ describe('DELETE /workspaces/{id}', () => {
     const flag = 'confirm_default_workspace_deletion';
     const apart = await testGateway();
     const asking = manage(() => apart);
-    expectIssues(await asking('DELETE', `/workspaces/${main}`), { '': 'main has 2 keys', [flag]: 'default workspace' });
-    expectIssues(await asking('DELETE', `/workspaces/${main}?${flag}=true`), { '': 'main has 2 keys' });
+    expectIssues(await asking('DELETE', `/workspaces/${main}`), {
+      '': '"main" has 2 keys',
+      [flag]: 'default workspace',
+    });
+    expectIssues(await asking('DELETE', `/workspaces/${main}?${flag}=true`), { '': '"main" has 2 keys' });
     for (const { hash } of (await asking('GET', '/keys')).body.data) await asking('DELETE', `/keys/${hash}`);
     expectIssues(await asking('DELETE', `/workspaces/${main}?${flag}=false`), { [flag]: 'send confirm_' });
     expectIssues(await asking('DELETE', `/workspaces/${main}?${flag}=yes`), { [flag]: 'one of true, false' });
@@ -290,7 +293,7 @@ describe('budgets', () => {
     expect((await ask('DELETE', path)).body).toEqual({ deleted: true });
     expect((await ask('GET', path)).status).toBe(404);
     const again = await ask('DELETE', path);
-    expect([again.status, again.body.error.message]).toEqual([404, `The workspace ${slug} has no daily budget.`]);
+    expect([again.status, again.body.error.message]).toEqual([404, `The workspace "${slug}" has no daily budget.`]);
     expect((await auditOf(ask, 2)).map(({ action, object_id, changes }) => [action, object_id, changes])).toEqual([
       [
         'budget.delete',

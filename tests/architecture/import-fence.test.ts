@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findCycles, findViolations, listImports, type Rules, type Sources } from './imports.ts';
+import { findCycles, findKnots, findViolations, listImports, type Rules, type Sources } from './imports.ts';
 
 /*
  * What each folder of src/ may import. An unknown folder, an unlisted import and a cycle of modules fail. Tests, and what
@@ -80,6 +80,10 @@ describe('the sources', () => {
 
   it('have no cycle: import a type with `import type`, or pass the function in', () => {
     expect(findCycles(sources)).toEqual([]);
+  });
+
+  it('tie at most 8 files into one knot of types: move a type to the lower of the files that need it', () => {
+    expect(findKnots(sources).filter((knot) => knot.length > 8)).toEqual([]);
   });
 });
 
@@ -192,5 +196,16 @@ describe('the fence', () => {
     ]) {
       expect(cyclesOf({ ...cycle, 'src/a/z.ts': harmless })).toEqual([]);
     }
+  });
+
+  it('finds knots, which imports of types tie as well', () => {
+    const files = {
+      'src/a/x.ts': "import type { Y } from './y.ts';",
+      'src/a/y.ts': "import { z } from './z.ts';",
+      'src/a/z.ts': "import type { X } from './x.ts';\nimport { other } from './other.ts';",
+      'src/a/other.ts': '',
+    };
+    expect(findKnots(new Map(Object.entries(files)))).toEqual([['src/a/x.ts', 'src/a/y.ts', 'src/a/z.ts']]);
+    expect(findKnots(new Map(Object.entries({ ...files, 'src/a/z.ts': '' })))).toEqual([]);
   });
 });

@@ -146,3 +146,27 @@ export function findCycles(sources: Sources): string[] {
   for (const module of sources.keys()) visit(module);
   return cycles;
 }
+
+/** Lists the groups of modules that all reach one another by imports, types included: each sorted, the largest first. */
+export function findKnots(sources: Sources): string[][] {
+  const next = Map.groupBy(listImports(sources), ({ from }) => from);
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const open: string[] = [];
+  const knots: string[][] = [];
+  // Tarjan's algorithm: a module that reaches none before itself ends a group, which is open from it on.
+  const visit = (module: string): void => {
+    order.set(module, order.size);
+    lowest.set(module, order.get(module)!);
+    open.push(module);
+    for (const { to } of next.get(module) ?? []) {
+      if (!order.has(to)) visit(to);
+      if (open.includes(to)) lowest.set(module, Math.min(lowest.get(module)!, lowest.get(to)!));
+    }
+    if (lowest.get(module) !== order.get(module)) return;
+    const group = open.splice(open.indexOf(module));
+    if (group.length > 1) knots.push(group.sort());
+  };
+  for (const module of sources.keys()) if (!order.has(module)) visit(module);
+  return knots.sort((a, b) => b.length - a.length);
+}

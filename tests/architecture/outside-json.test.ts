@@ -12,6 +12,7 @@ const exempt: Readonly<Record<string, readonly string[]>> = {
   'src/api/generation/content.ts': ['a row of the store', 'a row of the store', 'a row of the store'],
   'src/api/home/page.ts': ['runs in the browser'],
   'src/api/interns/relay-chat-stream.ts': ['a frame of another process of the gateway'],
+  'src/api/gemini/handler.ts': ['a body that `readJson` has accepted'],
   'src/api/messages/accept-message.ts': ['a body that `readJson` has accepted'],
   'src/catalog/load-catalog.ts': ['a file of the operator'],
   'src/domain/exact-numbers.ts': ['after the check of `parseJson`', 'after the check of `readJson`'],
@@ -36,6 +37,10 @@ const exempt: Readonly<Record<string, readonly string[]>> = {
   'src/platform/storage/tables/vault-secrets.ts': ['a row of the store', 'a row of the store'],
   'src/platform/storage/tables/workspaces.ts': ['a row of the store'],
   'src/platform/telemetry/pretty-log.ts': ['a line of the log'],
+  'src/plugins/response-healing/heal-worker.ts': [
+    'a text that a thread with limits has parsed before',
+    'a schema that `readJson` has accepted',
+  ],
   'src/providers/kit/convert-vector.ts': ['a list that `liftVectors` has checked and bounded'],
   'src/providers/kit/custom-input.ts': ['one string', 'one string'],
   'src/providers/kit/frame-template.ts': ['one string'],

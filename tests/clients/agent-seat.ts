@@ -28,11 +28,12 @@ export interface Agent {
  */
 export function findAgent({ variable, name, module, version }: Agent): { program: string } | { skipped: string } {
   const program = process.env[variable] ?? name;
-  const { stdout, error } = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: patienceMs });
-  const mend = `npm install --global ${module}@${version}`;
-  if (error) return { skipped: `the coding agent ${program} is not installed: ${mend}` };
-  if (stdout.includes(version)) return { program };
-  return { skipped: `the coding agent is ${stdout.trim()}, and the tests want ${version}: ${mend}` };
+  const { stdout, stderr, error } = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: patienceMs });
+  const remedy = `npm install --global ${module}@${version}`;
+  if (error) return { skipped: `the coding agent ${program} is not installed: ${remedy}` };
+  const printed = `${stdout}${stderr}`;
+  if (printed.includes(version)) return { program };
+  return { skipped: `the coding agent is ${printed.trim()}, and the tests want ${version}: ${remedy}` };
 }
 
 /** The result of one call of the program. */
@@ -40,6 +41,7 @@ export interface AgentRun<Event> {
   code: number | null;
   /** Its report, one JSON object per line. */
   events: Event[];
+  stdout: string;
   stderr: string;
   /** Hosts other than the gateway that it tried to reach. */
   strangers: string[];
@@ -94,9 +96,9 @@ export class AgentSeat implements AsyncDisposable {
       });
     }
     const [code] = (await once(child, 'close')) as [number | null];
-    const lines = output.stdout.split('\n').filter((line) => line.startsWith('{'));
+    const lines = output.stdout.split('\n').filter((line) => /^\{.*\}$/.test(line));
     const events = lines.map((line) => JSON.parse(line) as Event);
-    return { code, events, stderr: output.stderr, strangers: this.strangers };
+    return { code, events, ...output, strangers: this.strangers };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,7 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { json } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedRequest, type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
+import { type Refusal, type StrictProvider, strictProviders } from '../../src/testing/strict/index.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
+import { sameAs } from '../rules/strict-lab.ts';
 import { chatResponse } from './chat-responses.ts';
 import { geminiResponse } from './gemini-responses.ts';
 import { watchTraffic } from './loopback.ts';
@@ -23,6 +25,8 @@ export type BackEndKind = (typeof backEndKinds)[number];
 
 /** A gateway and a scripted model behind it. */
 export interface BackEnd {
+  /** The id of the provider. */
+  readonly id: string;
   readonly kind: BackEndKind;
   /** The features of its protocol. */
   readonly can: { reportRefusals: boolean; countReasoning: boolean };
@@ -37,6 +41,8 @@ export interface BackEnd {
   nextUpstreamRequest(): Promise<ScriptedRequest>;
   /** Undefined for the simulator. */
   readonly upstream: ScriptedUpstream | undefined;
+  /** Requests that a strict provider has refused so far. */
+  readonly refusals: readonly Refusal[];
   close(): Promise<void>;
 }
 
@@ -53,7 +59,8 @@ const doors = {
 } as const;
 
 /** Whether a request counts tokens. It is no turn of the model. */
-const isCount = ({ path }: ScriptedRequest): boolean => path === '/v1/messages/count_tokens';
+export const isCount = ({ path }: ScriptedRequest): boolean =>
+  /^\/v1\/(?:messages\/count_tokens|responses\/input_tokens|models\/.*:countTokens)$/.test(path);
 
 /** Claude's thoughts are summaries; those of unknown models are not. Unknown models take every setting. */
 function upstreamModelOf(kind: BackEndKind): string {
@@ -62,22 +69,40 @@ function upstreamModelOf(kind: BackEndKind): string {
 }
 
 /** @param parts of the configuration, in addition to the provider */
-export async function startBackEnd(kind: BackEndKind, parts: Record<string, unknown> = {}): Promise<BackEnd> {
+export const startBackEnd = (kind: BackEndKind, parts: Record<string, unknown> = {}): Promise<BackEnd> =>
+  startScripted(kind, parts, {});
+
+/** Opens a back end whose model refuses what a real server refuses. */
+export const startStrictBackEnd = (strict: StrictProvider): Promise<BackEnd> =>
+  startScripted(strict.wire, {}, { strict });
+
+async function startScripted(
+  kind: BackEndKind,
+  parts: Record<string, unknown>,
+  { strict }: { strict?: StrictProvider },
+): Promise<BackEnd> {
   const upstream = kind === 'simulator' ? undefined : await startUpstream();
   const model = kind === 'simulator' ? 'simulator/echo' : 'openai/gpt-5-mini';
+  const refusals: Refusal[] = [];
   const provider = {
-    id: kind,
+    id: strict?.id ?? kind,
+    ...(strict && sameAs(strict)),
     wire: kind,
     ...(kind === 'ai-sdk' && { package: '@ai-sdk/openai' }),
     ...(upstream && { base_url: upstream.url, api_key: 'upstream-key-of-a-test' }),
-    models: [{ model, upstream_model: upstreamModelOf(kind), pricing }],
+    models: [{ model, upstream_model: strict?.model ?? upstreamModelOf(kind), pricing }],
   };
   const gateway = await testGateway({ ...parts, providers: [provider] });
   let turns: Turn[] = [];
   upstream?.always(async (request) => {
-    if (isCount(request)) return json({ input_tokens: 64 });
+    if (isCount(request)) return json({ input_tokens: 64, totalTokens: 64 });
     if (kind === 'simulator' || !request.path.startsWith(doors[kind].path))
       throw new Error(`The gateway asked at ${request.path}.`);
+    const refusal = strict?.check(request.body, request.path);
+    if (refusal) {
+      refusals.push(refusal);
+      return json(refusal.body, { status: refusal.status });
+    }
     const turn = turns.shift();
     if (!turn) throw new Error('The gateway asked more often than the test says.');
     if (turn.waitMs) await delay(turn.waitMs);
@@ -85,6 +110,7 @@ export async function startBackEnd(kind: BackEndKind, parts: Record<string, unkn
   });
   let taken = 0;
   return {
+    id: provider.id,
     kind,
     can: {
       reportRefusals: kind !== 'anthropic-messages' && kind !== 'gemini' && kind !== 'ai-sdk',
@@ -93,6 +119,7 @@ export async function startBackEnd(kind: BackEndKind, parts: Record<string, unkn
     gateway,
     model,
     upstream,
+    refusals,
     script(prompt, ...next) {
       turns = next;
       return kind === 'simulator' ? writePrompt(prompt, next) : prompt;
@@ -112,6 +139,17 @@ export async function startBackEnd(kind: BackEndKind, parts: Record<string, unkn
       await upstream?.close();
     },
   };
+}
+
+/** Strict servers for coding agents: one of each wire, and chat servers whose rules differ most. */
+const agentIds = ['azure-responses', 'anthropic-opus', 'gemini', 'mistral', 'deepseek', 'moonshot'];
+
+/** Opens a back end for each strict server that coding agents are tested with. */
+export async function startStrictBackEnds() {
+  const all = await Promise.all(
+    strictProviders.filter(({ id }) => agentIds.includes(id)).map((strict) => startStrictBackEnd(strict)),
+  );
+  return { all, close: () => Promise.all(all.map((backEnd) => backEnd.close())) };
 }
 
 /** Opens one back end of each kind, and checks that no client sends requests elsewhere. */

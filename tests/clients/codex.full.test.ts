@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { textWires } from '../../src/providers/index.ts';
 import { patienceMs } from './agent-seat.ts';
-import { backEndKinds, startBackEnds } from './back-end.ts';
+import { type BackEnd, backEndKinds, startBackEnds } from './back-end.ts';
 import { CodexSeat, findCodex } from './codex-cli.ts';
 import type { Turn } from './turn.ts';
 
@@ -27,6 +27,14 @@ const task = [
   { reasoning: 'Now I read it.', calls: [shell('cat greeting.txt'), shell('wc -c < greeting.txt')] },
   { text: 'The file is there.' },
 ];
+
+/** Returns the number of WebSockets that the gateway has opened. */
+async function countUpgrades({ gateway }: BackEnd): Promise<number> {
+  const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+  const row = /^headgate_http_requests_total\{method="GET",route="\/api\/v1\/responses",status="2xx"\} (\d+)$/m;
+  const found = row.exec(metrics);
+  return Number(found?.[1] ?? 0);
+}
 
 it.runIf('skipped' in found)('the coding agent is not here', ({ skip }) => {
   const { skipped = '' } = found as { skipped?: string };
@@ -66,6 +74,62 @@ describe.skipIf(!codex).each(backEnds?.all ?? [])(
         expect(bodies[2]).toContain(text);
         if (kind === 'openai-responses') expect(bodies[2]).toContain(seal);
       }
+      expect(run.strangers).toEqual([]);
+    });
+
+    it('knows the models of the gateway, and works with its instructions', async () => {
+      await using slot = new CodexSeat(codex!);
+      const model = (await slot.listModels(backEnd)).find(({ slug }) => slug === backEnd.model);
+      expect(model).toMatchObject({ visibility: 'list', ...(kind !== 'simulator' && { context_window: 400_000 }) });
+      backEnd.takeUpstreamBodies();
+      const patch = ['*** Begin Patch', '*** Add File: note.txt', '+A note', '*** End Patch'].join('\n');
+      const turns = [{ calls: [shell(`apply_patch <<'PATCH'\n${patch}\nPATCH`)] }, { text: 'It is written.' }];
+
+      const run = await slot.exec(backEnd, backEnd.script('Write a note.', ...turns), { discovers: true });
+
+      expect(run, run.stderr).toMatchObject({ code: 0 });
+      expect(readFileSync(join(slot.folder, 'note.txt'), 'utf8')).toBe('A note\n');
+      expect(JSON.stringify(run.events)).not.toContain('metadata'); // a warning about an unknown model
+      for (const body of backEnd.takeUpstreamBodies()) expect(JSON.stringify(body)).toContain('*** Begin Patch');
+    });
+
+    it('completes a session of two prompts over WebSockets', async () => {
+      await using slot = new CodexSeat(codex!);
+      backEnd.takeUpstreamBodies();
+      const first = [{ calls: [shell("printf 'one' > a.txt")] }, { calls: [shell('cat a.txt')] }, { text: 'Written.' }];
+      const second = [{ calls: [shell('wc -c < a.txt')] }, { text: 'Counted.' }];
+      const upgrades = await countUpgrades(backEnd);
+
+      const run = await slot.exec(backEnd, backEnd.script('Write it.', ...first), { overWebSocket: true });
+      const next = await slot.exec(backEnd, backEnd.script('Count it.', ...second), {
+        overWebSocket: true,
+        continues: true,
+      });
+
+      expect(run, run.stderr).toMatchObject({ code: 0 });
+      expect(next, next.stderr).toMatchObject({ code: 0 });
+      expect(JSON.stringify(run.events)).toContain('Written.');
+      expect(JSON.stringify(next.events)).toContain('Counted.');
+      expect((await countUpgrades(backEnd)) - upgrades).toBe(2); // one for each run of the program
+      if (backEnd.upstream) expect(backEnd.takeUpstreamBodies()).toHaveLength(first.length + second.length);
+      expect([...run.strangers, ...next.strangers]).toEqual([]);
+    });
+
+    it.skipIf(kind === 'simulator')('compacts its conversation, and continues from the summary', async () => {
+      await using slot = new CodexSeat(codex!);
+      backEnd.takeUpstreamBodies();
+      const turns = [{ calls: [shell('echo one')] }, { text: 'The summary: it said one.' }, { text: 'Done.' }];
+
+      const run = await slot.exec(backEnd, backEnd.script('Say one.', ...turns), { compacts: true });
+
+      expect(run, run.stderr).toMatchObject({ code: 0 });
+      expect(JSON.stringify(run.events)).toContain('Done.');
+      const [, summarized, continued, ...more] = backEnd.takeUpstreamBodies().map((body) => JSON.stringify(body));
+      expect(more).toEqual([]);
+      expect(summarized).toContain('Summarize this conversation');
+      expect(continued).toContain('The summary: it said one.');
+      expect(continued).toContain('Say one.');
+      expect(continued).not.toContain('echo one');
       expect(run.strangers).toEqual([]);
     });
 

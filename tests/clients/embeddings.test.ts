@@ -3,6 +3,7 @@ import { createCohere } from '@ai-sdk/cohere';
 import { createOpenAI } from '@ai-sdk/openai';
 import { OpenAIEmbeddings } from '@langchain/openai';
 import { embed, embedMany, rerank } from 'ai';
+import { GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
@@ -49,6 +50,20 @@ describe('embeddings', () => {
     expect(many.usage.tokens).toBe(11);
   });
 
+  it('come to the client of Google, with its settings', async () => {
+    const client = new GoogleGenAI({ apiKey: gateway.key, httpOptions: { baseUrl: `${gateway.url}/api` } });
+    const config = { taskType: 'RETRIEVAL_DOCUMENT', outputDimensionality: 8 };
+
+    const one = await client.models.embedContent({ model, contents: values[0]! });
+    const many = await client.models.embedContent({ model, contents: values, config });
+
+    expect([one, many].map(({ embeddings }) => embeddings?.map((each) => each.values?.length))).toEqual([
+      [256],
+      [8, 8, 8],
+    ]);
+    await expect(client.models.embedContent({ model: 'a/none', contents: 'A' })).rejects.toMatchObject({ status: 400 });
+  });
+
   it('come to LangChain', async () => {
     const embeddings = new OpenAIEmbeddings({
       model,
@@ -84,24 +99,51 @@ describe('reranking', () => {
 });
 
 describe('a wrong base URL', () => {
-  it.each(['', '/v1', '/api', '/api/v2', '/api/v1/v1'])('that ends in "%s" is explained', async (end) => {
+  it.each(['', '/v1', '/api', '/api/v1/v1', '/api//v1'])('that ends in "%s" is served', async (end) => {
     const openai = new OpenAI({ baseURL: gateway.url + end, apiKey: gateway.key, maxRetries: 0 });
     const cohere = createCohere({ baseURL: gateway.url + end, apiKey: gateway.key });
     const ranking = { model: cohere.reranking('simulator/rerank'), query: 'a', documents: values, maxRetries: 0 };
 
+    expect((await openai.embeddings.create({ model, input: 'a' })).data).toHaveLength(1);
+    expect((await rerank(ranking)).ranking).toHaveLength(values.length);
+  });
+
+  it('of another version is explained', async () => {
+    const openai = new OpenAI({ baseURL: `${gateway.url}/api/v2`, apiKey: gateway.key, maxRetries: 0 });
+
     await expect(openai.embeddings.create({ model, input: 'a' })).rejects.toThrow(
       'ends in /api/v1, to which clients add /embeddings',
     );
-    await expect(rerank(ranking)).rejects.toMatchObject({
-      responseBody: expect.stringContaining('ends in /api/v1, to which clients add /rerank'),
-    });
   });
 
-  it.each(['', '/v1', '/api/v1'])('that ends in "%s" is explained to clients of Anthropic', async (end) => {
+  it.each([
+    '/v2',
+    '/api/v2',
+    '/api/v1/v2',
+    '//v2',
+    '/v2/v2',
+    '/v2/v1',
+  ])('that ends in "%s" is served to clients of Cohere', async (end) => {
+    const cohere = createCohere({ baseURL: gateway.url + end, apiKey: gateway.key });
+    const ranking = { model: cohere.reranking('simulator/rerank'), query: 'a', documents: values, maxRetries: 0 };
+
+    expect((await rerank(ranking)).ranking).toHaveLength(values.length);
+    // The client shows the `message` of the body.
+    await expect(rerank({ ...ranking, model: cohere.reranking('simulator/none') })).rejects.toThrow('no model "none"');
+  });
+
+  it('with many versions is not served: each one would have to be read again', async () => {
+    const headers = { authorization: `Bearer ${gateway.key}` };
+    const response = await fetch(`${gateway.url}${'/v2'.repeat(4)}/rerank`, { method: 'POST', headers });
+    expect(response.status).toBe(404);
+  });
+
+  it.each(['', '/v1', '/api/v1', '/anthropic'])('that ends in "%s" is served to clients of Anthropic', async (end) => {
     const client = new Anthropic({ baseURL: gateway.url + end, apiKey: gateway.key, maxRetries: 0 });
     const message = { model: 'simulator/echo', max_tokens: 10, messages: [{ role: 'user' as const, content: 'a' }] };
 
-    await expect(client.messages.create(message)).rejects.toThrow('ends in /api, to which they add /v1/messages');
+    expect(await client.messages.create(message)).toMatchObject({ content: [{ type: 'text', text: 'a' }] });
+    expect((await client.messages.countTokens(message)).input_tokens).toBeGreaterThan(0);
   });
 });
 
@@ -131,7 +173,13 @@ describe('the list of models', () => {
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids).toContain('simulator/echo');
     expect([data.map(({ id }) => id), more]).toEqual([ids.slice(1, 3), true]);
-    expect(await client.models.retrieve('simulator/echo')).toMatchObject({ id: 'simulator/echo', type: 'model' });
+    expect(await client.models.retrieve('simulator/echo')).toMatchObject({
+      id: 'simulator/echo',
+      type: 'model',
+      lifecycle: 'active',
+      max_input_tokens: null, // the simulator has no limit
+      retires_at: null,
+    });
     await expect(client.models.list({ limit: 0 })).rejects.toMatchObject({ status: 400 });
     await expect(client.models.list({ after_id: 'none' })).rejects.toMatchObject({ status: 400 });
   });

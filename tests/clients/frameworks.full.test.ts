@@ -1,12 +1,17 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { rolldown } from 'rolldown';
 import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { testGateway } from '../../src/testing/test-gateway.ts';
-import { examplesConfig, runExamples } from '../docs/run-examples.ts';
+import { examplesConfig, readExamples, runExamples } from '../docs/run-examples.ts';
 import { startBackEnds } from './back-end.ts';
-import { findFrameworks } from './packages.ts';
+import { findFrameworks, frameworks, readSpecifier } from './packages.ts';
 
 process.env['MASTRA_TELEMETRY_DISABLED'] = '1';
 const found = findFrameworks();
@@ -21,13 +26,45 @@ it.runIf('skipped' in found)('the frameworks are not here', ({ skip }) => {
   skip(skipped);
 });
 
-it.skipIf(!load)('the examples of the guide run, and print something', async () => {
+it.skipIf(!load).each([
+  ['clients', 2],
+  ['frameworks', 8],
+])('the examples of docs/guides/%s.md run, and print something', async (page, count) => {
   const gateway = await testGateway(examplesConfig);
   try {
-    const runs = await runExamples('docs/guides/clients.md', 'js', gateway, join(folder!, 'node_modules'));
-    expect(runs).toHaveLength(2);
+    const runs = await runExamples(`docs/guides/${page}.md`, 'js', gateway, join(folder!, 'node_modules'));
+    expect(runs).toHaveLength(count);
     expect(runs.filter(({ error, output }) => error !== undefined || output.trim() === '')).toEqual([]);
   } finally {
+    await gateway.close();
+  }
+});
+
+it.skipIf(!load)('the client and the function of BAML in the guide compile and run', async () => {
+  const gateway = await testGateway(examplesConfig);
+  const home = mkdtempSync(join(tmpdir(), 'headgate-baml-'));
+  try {
+    const [example] = readExamples('docs/guides/frameworks.md', 'baml', gateway);
+    const { version } = readSpecifier(frameworks.find((specifier) => specifier.startsWith('@boundaryml/baml@'))!);
+    const target = `output_type "typescript"\n output_dir "../"\n version "${version}"\n module_format "esm"`;
+    mkdirSync(join(home, 'baml_src'));
+    writeFileSync(join(home, 'baml_src/main.baml'), `${example!.code}\ngenerator target {\n ${target}\n}\n`);
+    writeFileSync(join(home, 'package.json'), '{"type":"module"}');
+    writeFileSync(
+      join(home, 'run.ts'),
+      `import { b } from './baml_client/index.ts';\nconsole.log(await b.Greet('Ada'));\n`,
+    );
+    symlinkSync(join(folder!, 'node_modules'), join(home, 'node_modules'));
+    const env = { PATH: process.env['PATH'], HOME: home, HEADGATE_KEY: gateway.key, BAML_LOG: 'off' };
+    const execute = async (parameters: string[]) =>
+      (await promisify(execFile)(process.execPath, parameters, { cwd: home, env })).stdout;
+    await execute(['node_modules/.bin/baml-cli', 'generate']);
+    const build = await rolldown({ input: join(home, 'run.ts'), platform: 'node', external: /^@boundaryml/ });
+    await build.write({ file: join(home, 'run.js') });
+    await build.close();
+    expect(await execute(['run.js'])).toBe('Greet Ada.\n');
+  } finally {
+    rmSync(home, { recursive: true, force: true });
     await gateway.close();
   }
 });

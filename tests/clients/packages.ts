@@ -2,7 +2,29 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Frameworks for agents that are too large for development dependencies, with the versions that CI installs. */
-export const frameworks = ['@llamaindex/core@0.6.23', '@llamaindex/openai@0.4.23', '@mastra/core@1.71.0'];
+export const frameworks = [
+  '@anthropic-ai/claude-agent-sdk@0.3.332',
+  '@boundaryml/baml@0.226.2',
+  '@boundaryml/baml-linux-x64-gnu@0.226.2', // its program for the system of CI
+  '@genkit-ai/compat-oai@1.42.0',
+  '@huggingface/inference@4.13.30',
+  '@instructor-ai/instructor@1.7.0',
+  '@langchain/core@1.4.0',
+  '@langchain/langgraph@1.7.3',
+  '@langchain/openai@1.5.8',
+  '@langfuse/openai@5.11.1',
+  '@llamaindex/core@0.6.23',
+  '@llamaindex/openai@0.4.23',
+  '@mastra/core@1.71.0',
+  '@modelcontextprotocol/sdk@1.32.2', // a peer of @strands-agents/sdk
+  '@openai/codex-sdk@0.163.0',
+  '@strands-agents/sdk@1.19.0',
+  'genkit@1.42.0',
+  'openai@6.49.0',
+  'portkey-ai@3.1.0',
+  'token.js@0.7.1',
+  'zod@4.6.7',
+];
 
 /**
  * The other major version of each client that is in use: package.json has one, and applications have both. The tests of
@@ -22,22 +44,25 @@ export const otherMajors = [
   'openai@6.49.0',
 ];
 
+/** What a folder of the other majors contains: the clients, and the peer that `openai` needs for WebSockets. */
+export const otherMajorsFolder = [...otherMajors, 'ws@8.23.0'];
+
 export type Found = { folder: string } | { skipped: string };
 
 /** Finds the frameworks in the folder of `HEADGATE_TEST_FRAMEWORKS`. @returns `skipped`: why they are not there */
 export const findFrameworks = (): Found => findPackages('HEADGATE_TEST_FRAMEWORKS', frameworks);
 
 /** Finds the other majors in the folder of `HEADGATE_TEST_OTHER_MAJORS`. @returns `skipped`: why they are not there */
-export const findOtherMajors = (): Found => findPackages('HEADGATE_TEST_OTHER_MAJORS', otherMajors);
+export const findOtherMajors = (): Found => findPackages('HEADGATE_TEST_OTHER_MAJORS', otherMajorsFolder);
 
 function findPackages(variable: string, packages: readonly string[]): Found {
   const folder = process.env[variable];
-  const mend = `npm install --prefix FOLDER ${packages.join(' ')}, and ${variable}=FOLDER`;
-  if (!folder) return { skipped: `no folder with these packages: ${mend}` };
+  const remedy = `npm install --prefix FOLDER --legacy-peer-deps ${packages.join(' ')}, and ${variable}=FOLDER`;
+  if (!folder) return { skipped: `no folder with these packages: ${remedy}` };
   for (const { name, version } of packages.map(readSpecifier)) {
     const found = readVersion(join(folder, 'node_modules', name, 'package.json'));
     if (found !== version)
-      return { skipped: `${name} is ${found ?? 'not installed'}, and the tests want ${version}: ${mend}` };
+      return { skipped: `${name} is ${found ?? 'not installed'}, and the tests want ${version}: ${remedy}` };
   }
   return { folder };
 }

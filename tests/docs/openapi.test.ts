@@ -38,6 +38,13 @@ function check(schema: object, value: unknown): void {
   expect(validator.Check(value), JSON.stringify([validator.Errors(value)[1].slice(0, 5), value])).toBe(true);
 }
 
+/** Returns the fields of each event of a stream. */
+const readEvents = (stream: string): object[] =>
+  stream
+    .split('\n\n')
+    .map((event) => [...event.matchAll(/^(\w+): (.*)$/gm)].map(([, field, value]) => [field, value]))
+    .flatMap((fields) => (fields.length > 0 ? [Object.fromEntries(fields) as object] : []));
+
 describe('the OpenAPI document', () => {
   it('is valid OpenAPI 3.1', async () => {
     const validate = (described: object) => new Validator().validate(structuredClone(described) as never);
@@ -103,15 +110,43 @@ describe('the OpenAPI document', () => {
     expect(responses['200']!.content).toEqual(responses['201']!.content);
   });
 
+  it('has patterns that the engines of Go, Rust and Python compile', () => {
+    const patterns = [...JSON.stringify(document).matchAll(/"pattern":("(?:[^"\\\\]|\\\\.)*")/g)].map(
+      ([, text]) => JSON.parse(text!) as string,
+    );
+    expect(patterns.length).toBeGreaterThan(100);
+    // Go and Rust have neither lookaround nor references, and no half surrogate pairs. Python has no `\\p`.
+    expect(patterns.filter((pattern) => /\(\?[=!<]|\\[1-9pPk]|\\ud[89a-f]/i.test(pattern))).toEqual([]);
+  });
+
   it('marks what is deprecated, and has the maximum of max_tool_calls', () => {
     const { ResponseRequest: request } = document.components.schemas as Record<string, { properties: object }>;
     expect(request!.properties).toMatchObject({ route: { deprecated: true } });
-    expect(JSON.stringify(request!.properties)).toContain('"minimum":0,"maximum":30,"default":30');
+    expect(JSON.stringify(request!.properties)).toContain('"minimum":0,"maximum":30');
     expect(JSON.stringify(document.components)).toMatch(/"cost_quality_tradeoff":\{[^}]*"deprecated":true/);
     const { parameters } = document.paths['/api/v1/responses']!['post'] as unknown as { parameters: object[] };
     expect(parameters).toContainEqual(
       expect.objectContaining({ name: 'X-Router-Experimental-Metadata', in: 'header', deprecated: true }),
     );
+  });
+
+  it('has only names and forms that generators of clients read', () => {
+    // oapi-codegen numbers the members of unions, so a component must not end with a number.
+    expect(Object.keys(document.components.schemas).filter((name) => /\d$/.test(name))).toEqual([]);
+    const found: string[] = [];
+    const visit = (node: unknown, path: string): void => {
+      if (typeof node !== 'object' || node === null) return;
+      const { type, const: constant, default: byDefault, properties, anyOf, allOf } = node as Record<string, unknown>;
+      if (properties && (anyOf ?? allOf)) found.push(`${path} has fields beside other shapes`);
+      const isMember = /\/anyOf\/\d+$/.test(path);
+      if (type === 'null' && !isMember) found.push(`${path} is only null`);
+      if (constant !== undefined && constant !== null && typeof constant !== 'string' && !path.endsWith('/not'))
+        found.push(`${path} is a constant`);
+      if (byDefault !== undefined && path.startsWith('/components')) found.push(`${path} has a default`);
+      for (const [name, value] of Object.entries(node)) visit(value, `${path}/${name}`);
+    };
+    visit({ paths: document.paths, components: document.components }, '');
+    expect(found).toEqual([]);
   });
 
   it('has examples that match their schemas', () => {
@@ -159,7 +194,8 @@ describe('the running gateway', () => {
     }
     const type = response.headers.get('content-type')!.split(';', 1)[0]!;
     const body = type === 'application/json' ? (JSON.parse(text) as Record<string, never>) : {};
-    check(content![type]!.schema, type === 'application/json' ? body : text);
+    const values = type === 'application/json' ? [body] : type === 'text/event-stream' ? readEvents(text) : [text];
+    for (const value of values) check(content![type]!.schema, value);
     return body;
   }
   interface Given {
@@ -181,6 +217,27 @@ describe('the running gateway', () => {
     }
   });
 
+  it('ignores parameters of the query that clients add, except on routes of management', async () => {
+    const strict = new Set(
+      listDescribedRoutes().flatMap((route) => (route.permission === 'management' ? keyOf(route) : [])),
+    );
+    const added = ['beta', 'api-version', 'utm_source'];
+    for (const { method, path } of described) {
+      const isStrict = strict.has(`${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`);
+      const url = `${path.replace(/\{\w+\}/g, 'x')}?${added.map((name) => `${name}=1`).join('&')}`;
+      const body = method === 'GET' || method === 'DELETE' ? undefined : {};
+      const response = await gateway.send(method, url.replace(/^\/api\/v1(?=\/)/, ''), body, isStrict ? managed() : {});
+      const issues = JSON.stringify(((await response.json().catch(() => ({}))) as { error?: object }).error ?? {});
+      if (!isStrict)
+        expect(
+          added.filter((name) => issues.includes(name)),
+          `${method} ${url}`,
+        ).toEqual([]);
+      if (`${method} ${path}` === 'GET /api/v1/keys')
+        expect(issues).toContain('`beta` is not a parameter of this route');
+    }
+  });
+
   it('serves it without a key', async () => {
     const response = await gateway.get('/openapi.json', { key: null });
     expect(response.status).toBe(200);
@@ -193,6 +250,9 @@ describe('the running gateway', () => {
     await request('POST', '/api/v1/responses', { body: metadata });
     await request('POST', '/api/v1/responses', { body: { ...metadata, user: 5 }, status: 400 });
     await request('POST', '/api/v1/responses', { body: { ...metadata, stream: true } });
+    await request('POST', '/api/v1/responses/input_tokens', { body: metadata });
+    await request('POST', '/api/v1/responses/compact', { body: metadata });
+    await request('POST', '/api/v1/responses/compact', { body: { model: 'simulator/echo' }, status: 422 });
     const chat = { model: 'simulator/echo', messages: [{ role: 'user', content: 'Hello' }] };
     await request('POST', '/api/v1/chat/completions', { body: chat });
     await request('POST', '/api/v1/chat/completions', { body: { ...chat, user: 5 }, status: 400 });
@@ -201,8 +261,33 @@ describe('the running gateway', () => {
     await request('POST', '/api/v1/messages', { body: { ...chat, top_k: 'a' }, status: 400 });
     await request('POST', '/api/v1/messages', { body: { ...chat, stream: true } });
     await request('POST', '/api/v1/messages/count_tokens', { body: chat });
+    const contents = { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] };
+    const call = (action: string) => ({ path: { model: `simulator/echo:${action}` }, body: contents });
+    for (const version of ['v1', 'v1beta']) {
+      for (const list of ['models', 'tunedModels'])
+        await request('POST', `/api/${version}/${list}/{model}`, call('generateContent'));
+    }
+    const named = { author: 'simulator', call: 'echo:generateContent' };
+    await request('POST', '/api/v1beta/{author}/{call}', { path: named, body: contents });
+    const gemini = '/api/v1beta/models/{model}';
+    await request('POST', gemini, call('countTokens'));
+    await request('POST', gemini, { ...call('streamGenerateContent'), query: '?alt=sse' });
+    await request('POST', gemini, { ...call('generateContent'), body: {}, status: 400 });
+    const embed = { content: { parts: [{ text: 'A fox' }] } };
+    await request('POST', gemini, { path: { model: 'simulator/embedding:embedContent' }, body: embed });
+    await request('POST', gemini, {
+      path: { model: 'simulator/embedding:batchEmbedContents' },
+      body: { requests: [embed] },
+    });
+    await request('GET', '/api/v1beta/models');
+    await request('GET', gemini, { path: { model: 'simulator/echo' } });
+    await request('GET', gemini, { path: { model: 'a/none' }, status: 404 });
     await request('POST', '/api/v1/completions', { body: { model: 'simulator/echo', prompt: 'Hello' } });
-    await request('POST', '/api/v1/images', { body: { model: 'simulator/image', prompt: 'A circle', size: '64x64' } });
+    const drawing = { model: 'simulator/image', prompt: 'A circle', size: '64x64' };
+    await request('POST', '/api/v1/images', { body: drawing });
+    await request('POST', '/api/v1/images/generations', { body: drawing });
+    await request('POST', '/api/v1/images/generations', { body: { ...drawing, stream: true } });
+    await request('POST', '/api/v1/images/edits', { body: drawing, status: 400 });
     await request('POST', '/api/v1/embeddings', { body: { model: 'simulator/embedding', input: 'A fox' } });
     const ranking = { model: 'simulator/rerank', query: 'fox', documents: ['A fox', 'A bird'] };
     await request('POST', '/api/v1/rerank', { body: ranking });

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { chatSchema } from '../../src/requests/chat/schema.ts';
 import { completionSchema } from '../../src/requests/completions/schema.ts';
 import { imageSchema } from '../../src/requests/images/schema.ts';
+import { geminiSchema } from '../../src/requests/gemini/schema.ts';
 import { messagesSchema } from '../../src/requests/messages/schema.ts';
 import { requestSchema } from '../../src/requests/responses/schema.ts';
 import type { BodyCheck } from '../../src/management/check-body.ts';
@@ -108,6 +109,11 @@ describe('the reference names every field and value that the schema accepts', ()
       route: 'POST /messages',
       schema: messagesSchema,
       pages: ['messages.md', 'responses.md', 'tools.md', 'routing.md', 'routers.md', 'plugins.md', ...toolPages],
+    },
+    {
+      route: 'POST /v1beta/models/{model}:generateContent',
+      schema: geminiSchema,
+      pages: ['gemini.md', 'responses.md', 'tools.md', 'routing.md', 'routers.md', 'plugins.md', ...toolPages],
     },
     { route: 'POST /images', schema: imageSchema, pages: ['images.md', 'routing.md', 'responses.md'] },
   ])('of $route', ({ schema, pages }) => {

@@ -38,6 +38,20 @@ export interface ExampleRun {
   error?: string;
 }
 
+/** Reads the examples of a page, with the address of this gateway. */
+export function readExamples(
+  page: string,
+  language: string,
+  { url }: Pick<TestGateway, 'url'>,
+): { line: number; code: string }[] {
+  const text = readFileSync(join(root, page), 'utf8');
+  const found = [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))];
+  return found.map(({ 1: code, index }) => ({
+    line: text.slice(0, index).split('\n').length + 1,
+    code: code!.replaceAll('http://127.0.0.1:8787', url),
+  }));
+}
+
 /**
  * Runs the examples of a page one after another in a process of its own, as its readers do, with this gateway.
  *
@@ -50,16 +64,13 @@ export async function runExamples(
   gateway: Pick<TestGateway, 'url' | 'key'>,
   modules = join(root, 'node_modules'),
 ): Promise<ExampleRun[]> {
-  const text = readFileSync(join(root, page), 'utf8');
   const folder = mkdtempSync(join(tmpdir(), 'headgate-examples-'));
   try {
     symlinkSync(modules, join(folder, 'node_modules'));
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-    const found = [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))];
-    const files = found.map(({ 1: code, index }) => {
-      const line = text.slice(0, index).split('\n').length + 1;
+    const files = readExamples(page, language, gateway).map(({ line, code }) => {
       const file = join(folder, `line-${line}.${language}`);
-      writeFileSync(file, code!.replaceAll('http://127.0.0.1:8787', gateway.url));
+      writeFileSync(file, code);
       return { line, url: pathToFileURL(file).href };
     });
     writeFileSync(join(folder, 'run.js'), runner);

@@ -545,6 +545,9 @@ describe('other output', () => {
   it.each([
     ['a code call', { type: 'code_interpreter_call', code: 'mail("jane@example.com")' }, 'mail("[EMAIL]")', 'code'],
     ['a tool output', { type: 'mcp_call', output: 'of jane@example.com' }, 'of [EMAIL]', 'output'],
+    ['a JSON output', { type: 'mcp_call', output: '{"of":"j\\u0061ne@example.com"}' }, '{"of":"[EMAIL]"}', 'output'],
+    ['escaped input', { type: 'custom_tool_call', input: '"j\\u0061ne@example.com"' }, '"[EMAIL]"', 'input'],
+    ['colors', { type: 'mcp_call', output: 'j\u001b[31mane@example.com' }, '[EMAIL]', 'output'],
     [
       'JSON arguments',
       { type: 'mcp_call', arguments: '{"to":"jane\\u0040example.com"}' },

@@ -72,10 +72,7 @@ describe.skipIf(problem !== undefined)('an intern', () => {
     return readReply(stream);
   };
   const untilRunning = async (): Promise<void> => {
-    await vi.waitFor(async () => expect(await find()).toMatchObject({ status: 'running' }), {
-      timeout: 60_000,
-      interval: 25,
-    });
+    await vi.waitFor(async () => expect(await find()).toMatchObject({ status: 'running' }), { interval: 25 });
   };
   /** What is on the disk and running. */
   const look = () => {

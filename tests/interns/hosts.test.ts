@@ -151,6 +151,8 @@ describe.skipIf(problem !== undefined)(`an intern of another host${skipped}`, ()
     const authorization = `Bearer ${token}`;
     expect(await visit('/a?b=1', { authorization })).toBe('200 page GET /a?b=1 ');
     expect(await visit('/a', { authorization }, 'body')).toBe('200 page POST /a body');
+    const azure = '/openai/deployments/a/responses'; // a path that the gateway itself rewrites
+    expect(await visit(azure, { authorization }, 'body')).toBe(`200 page POST ${azure} body`);
     const message = { stream: true, messages: [{ role: 'user', content: JSON.stringify([says('by name'), end]) }] };
     const headers = { authorization, 'content-type': 'application/json' };
     expect(await visit('/chat/completions', headers, JSON.stringify(message))).toContain('by name');

@@ -56,7 +56,7 @@ describe.skipIf(problem !== undefined)('interns that have nothing to do', () => 
       };
       for (let at = 0; at < IDLE; at++) await create(first, `idle${at}`, true);
       await vi.waitFor(async () => expect(await count(first, 'running')).toBe(IDLE), {
-        timeout: 120_000,
+        timeout: patient(120_000),
         interval: 100,
       });
       const memory = listProcesses(first.running.child.pid!).map(({ pid }) => readMemory(pid));

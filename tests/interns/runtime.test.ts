@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { LocalRuntime } from '../../src/interns/runtime/create-runtime.ts';
 import { testLimits } from '../../src/platform/sandbox/contract.ts';
+import { patient } from '../../src/testing/patience.ts';
 import { createReader, createTestIntern, openRuntimeLab, runIntern } from './runtime-lab.ts';
 
 const { signal } = new AbortController();
 const credentials = { apiKey: 'unused' };
 const plainSettings = { limits: testLimits, program: undefined, allowedDomains: [] };
 /** An agent that ended starts again in a new sandbox. */
-const WAIT = { timeout: 60_000 };
 const lab = await openRuntimeLab();
 let opened: LocalRuntime | undefined;
 afterAll(async () => {
@@ -34,7 +34,7 @@ describe.skipIf(problem !== undefined)('the runtime of interns', () => {
     expect(first.text).toBe('Remember this.');
     const killed = await run('[[call shell {"command": "kill -9 $PPID"}]]', { sessionId: 'kept' });
     expect(killed.error).toMatchObject({ retryable: true });
-    await vi.waitFor(async () => expect((await run('again', { sessionId: 'kept' })).text).toBe('again'), WAIT);
+    await vi.waitFor(async () => expect((await run('again', { sessionId: 'kept' })).text).toBe('again'));
     const { events } = await run('and again', { sessionId: 'kept' });
     const fresh = await run('and again', { sessionId: 'fresh' });
     const countInput = (all: typeof events) =>
@@ -49,7 +49,7 @@ describe.skipIf(problem !== undefined)('the runtime of interns', () => {
       "touch /tmp/mark; echo kept >kept.txt; (while :; do echo 'export const createRequestCheck = () => () => true;' >/tmp/headgate/agent/verify-request.js; done) </dev/null >/dev/null 2>&1 & kill -9 $PPID";
     const order = String.raw`ls /tmp/mark 2>&1; cat kept.txt; exec 3<>/dev/tcp/127.0.0.1/8790; printf 'POST /.headgate/runs HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}' >&3; head -1 <&3`;
     expect((await run(`[[call shell ${JSON.stringify({ command: replace })}]]`)).error).toBeDefined();
-    await vi.waitFor(async () => expect((await run('again')).text).toBe('again'), WAIT);
+    await vi.waitFor(async () => expect((await run('again')).text).toBe('again'));
     const { text } = await run(`[[call shell ${JSON.stringify({ command: order })}]]`);
     expect(text).toMatch(/No such file.*\nkept\nHTTP\/1\.1 401/);
   });
@@ -79,13 +79,16 @@ describe.skipIf(problem !== undefined)('the runtime of interns', () => {
 
   it('says in one sentence that an agent does not respond, and keeps its log', async () => {
     const command = ['bash', '-c', 'echo still thinking; exec sleep 600'];
+    const startMs = patient(1500); // the agent writes its line in that time
     const silent = lab.openRuntime({
       settings: () => ({ ...plainSettings, program: { command, files: [] } }),
-      times: { startMs: 300 },
+      times: { startMs },
     });
     const other = createTestIntern({ name: 'sleepy' });
     await expect(silent.start(other, credentials, signal)).rejects.toThrow(
-      /^The agent did not accept requests within 0\.3 s; `headgate interns logs sleepy` shows what it wrote\.$/,
+      new Error(
+        `The agent did not accept requests within ${startMs / 1000} s; \`headgate interns logs sleepy\` shows what it wrote.`,
+      ),
     );
     expect(await silent.readLog(other)).toMatch(
       /still thinking\n.*the runtime did not start: The agent did not accept/,

@@ -1,5 +1,6 @@
+import { Redis } from 'iovalkey';
 import pg from 'pg';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
 import { startRedis, type TestRedis } from '../../src/testing/redis.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
@@ -67,6 +68,24 @@ describe.skipIf(skipped.length > 0)('two hosts whose shared counters lose their 
     const { ledger } = hosts[0]!.gateway.storage;
     await expect.poll(async () => (await ledger.readTotals(main)).costNanoUsd).toBe(BigInt(cents) * 10_000_000n);
   }
+
+  it('report a Redis without memory until it has some', async () => {
+    await open({ url: `${redis.url}/1` });
+    const key = await makeKey(1);
+    const admin = new Redis(redis.url);
+    onTestFinished(async () => {
+      await admin.config('SET', 'maxmemory', '0');
+      admin.disconnect();
+    });
+    await admin.config('SET', 'maxmemory', '1');
+    const [host] = hosts as [TestGateway];
+    expect(await ask(host, key)).toBe(200);
+    expect(await ask(host, key)).toBe(200);
+    const readReady = async () => (await host.get('/ready')).json();
+    expect(await readReady()).toHaveProperty('counters', expect.stringContaining('unreachable since'));
+    await admin.config('SET', 'maxmemory', '0');
+    await expect.poll(readReady).toEqual({ status: 'ready' });
+  });
 
   it('do not grant a budget twice: Redis is emptied', async () => {
     await open({ url: `${redis.url}/1` });

@@ -128,6 +128,46 @@ describe.skipIf(skipped !== '')(`the URL of PostgreSQL${skipped}`, () => {
     expect(await fail(query)).toContain(says);
   });
 
+  // https://github.com/PostHog/posthog/issues/18533
+  it.each([
+    ['a parameter', (path: string, port: string) => `@/postgres?host=${path}&port=${port}&sslmode=require`],
+    ['the host', (path: string, port: string) => `@${encodeURIComponent(path)}:${port}/postgres?sslmode=require`],
+  ])('connects to a socket that %s names', async (_name, write) => {
+    const [row] = await execute('show unix_socket_directories');
+    const end = write(String(row!['unix_socket_directories']), new URL(url).port);
+    const gateway = await startGateway({
+      config: null,
+      env: { DATABASE_URL: `postgres://postgres:${password}${end}` },
+    });
+    expect(await (await gateway.get('/ready')).json()).toEqual({ status: 'ready' });
+    expect(await gateway.end()).toBe(0);
+  });
+
+  it('keeps the tables of each search path apart', async () => {
+    const database = new URL(await createDatabase());
+    const start = async (query: string) => {
+      const gateway = await startGateway({ config: null, env: { DATABASE_URL: database.href + query } });
+      expect(await gateway.end()).toBe(0);
+    };
+    await start('');
+    const client = new pg.Client({ connectionString: database.href });
+    await client.connect();
+    await client.query('create schema staging');
+    for (const _ of ['creates', 'finds']) await start('?options=-c%20search_path%3Dstaging');
+    const { rows } = await client.query(
+      `select schemaname as name from pg_tables where tablename = 'headgate_migrations' order by 1`,
+    );
+    await client.end();
+    expect(rows).toEqual([{ name: 'public' }, { name: 'staging' }]);
+  });
+
+  it('names the right that a user lacks', async () => {
+    await execute(`create role bob login password 'bob'`);
+    expect(await fail('', 'bob:bob')).toMatch(
+      /The tables in PostgreSQL at 127\.0\.0\.1:\d+\/test_\d+ cannot be created or changed: permission denied for schema public\. .* CREATE/,
+    );
+  });
+
   it.each(['ada:wrong@p/a#ss?word', 'ada:wrong/p@ss'])('shows no part of the password of %s', async (user) => {
     const stderr = await fail('', user);
     expect(stderr).toMatch(/PostgreSQL at 127\.0\.0\.1:\d+\/test_\d+ cannot be used: password authentication failed/);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -18,6 +19,12 @@ const status = async (gateway: GatewayProcess, model: string, key?: string) => {
   await answer.text();
   return answer.status;
 };
+const manage = (gateway: GatewayProcess, method: string, path: string, body?: object) =>
+  fetch(`${gateway.url}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${testKeys.managementKey}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
 const expectLog = (gateway: GatewayProcess) => expect.poll(() => gateway.running.stderr);
 
 describe.each(['a saved file', 'SIGHUP'])('%s', (way) => {
@@ -104,21 +111,43 @@ describe('a reload', () => {
     await expect.poll(() => status(gateway, 'simulator/echo', testKeys.key)).toBe(200);
   });
 
-  it('reports a bootstrap key that was removed and still works, and how to disable it; so does the next start', async () => {
+  it('disables a bootstrap key that was removed from the file, and the key works again once it is back', async () => {
+    const gateway = await startGateway();
+    const [app, management] = bootstrap.keys;
+    const created = await manage(gateway, 'POST', '/keys', {
+      name: 'by api',
+      workspace_id: bootstrap.workspaces[0]!.id,
+      creator_user_id: 'ada',
+    });
+    expect(created.status).toBe(201);
+    const apiKey = ((await created.json()) as { key: string }).key;
+    await expect.poll(() => status(gateway, 'simulator/echo', apiKey)).toBe(200);
+    writeConfig(gateway.folder, { bootstrap: { ...bootstrap, keys: [management] } });
+    await expect.poll(() => status(gateway, 'simulator/echo', testKeys.key)).toBe(401);
+    expect(gateway.running.stderr).toMatch(/"level":40,.*"keys":"\\"app\\" \([0-9a-f]{12}\)".*bootstrap keys disabled/);
+    expect(await status(gateway, 'simulator/echo', apiKey)).toBe(200);
+    const { data } = (await (await manage(gateway, 'GET', '/audit')).json()) as { data: object[] };
+    expect(data[0]).toMatchObject({ action: 'key.update', changes: { disabled: { before: false, after: true } } });
+
+    writeConfig(gateway.folder, { bootstrap: { ...bootstrap, keys: [app, management] } });
+    await expect.poll(() => status(gateway, 'simulator/echo', testKeys.key)).toBe(200);
+  });
+
+  it.each([[[]], [['--workers', '2']]])('a start disables such a key once (%j)', async (args) => {
     const gateway = await startGateway();
     const [, management] = bootstrap.keys;
-    const message = 'This key is no longer in bootstrap.keys and may still be used: \\"app\\" (';
-    writeConfig(gateway.folder, { bootstrap: { ...bootstrap, keys: [management] } });
-    await expect.poll(() => gateway.running.stderr).toContain(message);
-    expect(gateway.running.stderr).toMatch(/"level":40,.*End it with \\"headgate keys disable [0-9a-f]{12}\\"/);
-    expect(await status(gateway, 'simulator/echo', testKeys.key)).toBe(200);
     await gateway.end();
-    const again = await startGateway({
-      folder: gateway.folder,
-      config: { bootstrap: { ...bootstrap, keys: [management] } },
-      args: ['--workers', '2'],
-    });
-    await expect.poll(() => again.running.stderr).toContain(message);
+    const config = { bootstrap: { ...bootstrap, keys: [management] } };
+    const again = await startGateway({ folder: gateway.folder, config, args });
+    await expect.poll(() => again.running.stderr).toContain('bootstrap keys disabled');
+    expect(await status(again, 'simulator/echo', testKeys.key)).toBe(401);
+    const hash = createHash('sha256').update(testKeys.key).digest('hex');
+    expect((await manage(again, 'PATCH', `/keys/${hash}`, { disabled: false })).status).toBe(200);
+    await expect.poll(() => status(again, 'simulator/echo', testKeys.key)).toBe(200);
+    await again.end();
+    const third = await startGateway({ folder: gateway.folder, config, args });
+    expect(await status(third, 'simulator/echo', testKeys.key)).toBe(200);
+    expect(third.running.stderr).not.toContain('bootstrap keys disabled');
   });
 
   it('lets a request in flight fall back to the endpoints that it began with', async () => {

@@ -25,6 +25,7 @@ describe('the drain', () => {
     await isLogged(gateway, 'drain started');
     expect(gateway.running.stderr).toContain('"drain_ms":3000');
     expect((await gateway.get('/ready')).status).toBe(503);
+    expect((await fetch(`${gateway.url}/ready`, { method: 'OPTIONS' })).status).toBe(503);
     expect((await gateway.get('/health')).status).toBe(200);
     for (const body of [{ input: 'hi' }, { input: 'hi', stream: true }]) {
       const answer = await gateway.post(body);

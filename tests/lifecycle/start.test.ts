@@ -42,7 +42,7 @@ describe('the first start', () => {
   Data       ${join(folder, 'data')}
   Config     no file, so the defaults
   Providers  simulator (6 models and simulator/*)
-  Next       add a provider: set its key, such as OPENAI_API_KEY, or run "headgate init"
+  Next       add a provider: set its key, such as OPENAI_API_KEY, or run "headgate init" (in a clone, "headgate" is "npm run -s headgate --")
 `);
     expect(second.running.stderr).toBe('');
   });

@@ -8,9 +8,15 @@ import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts
 import { providerKey } from '../api/lab.ts';
 
 /** An inbound API of the gateway, in the words of these tests. */
-export type InboundApi = 'responses' | 'chat' | 'messages';
+export type InboundApi = 'responses' | 'chat' | 'messages' | 'gemini';
 
-export const paths = { responses: '/responses', chat: '/chat/completions', messages: '/messages' };
+const paths = { responses: '/responses', chat: '/chat/completions', messages: '/messages' };
+
+/** Returns the path below `/api/v1` of an inbound API. That of Gemini names the model. */
+export function pathOf(api: InboundApi, model: string, stream = false): string {
+  if (api !== 'gemini') return paths[api];
+  return `/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
+}
 
 export interface StrictLab {
   readonly gateway: TestGateway;
@@ -43,7 +49,7 @@ export async function openStrictLab(strict: StrictProvider, more: object = {}): 
     model,
     async send(api, body) {
       const full = { model, ...(api === 'messages' && { max_tokens: 1000 }), ...body };
-      const response = await gateway.post(paths[api], full, { headers: { 'x-router-metadata': 'enabled' } });
+      const response = await gateway.post(pathOf(api, model), full, { headers: { 'x-router-metadata': 'enabled' } });
       const text = await response.text();
       const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
       return {
@@ -61,12 +67,16 @@ export async function openStrictLab(strict: StrictProvider, more: object = {}): 
   };
 }
 
+/** Names the known provider whose rules hold for a fake. */
+export const sameAs = ({ id, provider = id }: StrictProvider): { same_as?: string } =>
+  provider !== id && knownProviders.some((known) => known.id === provider) ? { same_as: provider } : {};
+
 /** The entry of the configuration for a fake: an account of its known provider, or a server of its own. */
-export const entryOf = ({ id, provider = id, wire, model }: StrictProvider, url: string) => ({
-  id,
-  ...(provider !== id && knownProviders.some((known) => known.id === provider) && { same_as: provider }),
-  wire,
+export const entryOf = (strict: StrictProvider, url: string) => ({
+  id: strict.id,
+  ...sameAs(strict),
+  wire: strict.wire,
   base_url: url,
   api_key: providerKey,
-  models: [{ model: `${id}/*`, upstream_model: '*', rules_of: model }],
+  models: [{ model: `${strict.id}/*`, upstream_model: '*', rules_of: strict.model }],
 });

@@ -108,12 +108,30 @@ describe.each(wireNames)('tools of the client on %s', (wire) => {
     });
   });
 
-  it.skipIf(isNative)('rejects a name that the provider cannot have', async () => {
-    const long = { ...group, name: 'g'.repeat(61) };
-    for (const tools of [[long], [{ ...sql, name: 'a b' }]]) {
-      const served = await lab.respond(wire, 'buffered', { tools });
-      expect(served.status).toBe(400);
-      expect(served.body.error!.message).toContain('at most 64 letters');
-    }
+  it.each(
+    modes,
+  )('renames what the provider cannot have, and its calls have the name of the client: %s', async (mode) => {
+    const tools = [
+      ...['jira/issues.find', 'a:b', 'f'.repeat(128)].map((name) => ({ type: 'function', name, parameters })),
+      ...(isNative
+        ? []
+        : [
+            { ...group, name: 'g'.repeat(61) },
+            { ...sql, name: 'a b' },
+          ]),
+    ];
+    const respond = async (...turns: Turn[]) => {
+      lab.takeRequests();
+      lab.script(wire, ...turns);
+      const served = await lab.respond(wire, mode, { tools });
+      return { served, sent: readSent(wire, lab.takeRequests()[0]!).tools };
+    };
+    const { sent } = await respond(answering);
+    for (const name of sent) expect(name).toMatch(/^[A-Za-z0-9_-]{1,128}$/);
+    expect(new Set(sent).size).toBe(isNative ? 3 : 6);
+    const { served } = await respond({ calls: sent.map((name) => call(name, { key: 'k1', input: 'SELECT a' })) });
+    expect(shownItems(served).map(({ name }) => name)).toEqual(
+      tools.flatMap((tool) => ('tools' in tool ? tool.tools.map(({ name }) => name) : [tool.name])),
+    );
   });
 });

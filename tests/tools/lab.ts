@@ -61,11 +61,13 @@ const pricing = { prompt: 0.000001, completion: 0.00001 };
  * @param parts of the configuration. Its providers are added to those of the lab
  * @param dialects of the providers of a wire
  * @param ports of the gateway
+ * @param capabilities of the models. Absent: unknown
  */
 export async function openToolLab(
   parts: Record<string, unknown> = {},
   dialects: Partial<Record<WireName, object>> = {},
   ports: Parameters<typeof testGateway>[2] = {},
+  capabilities?: object,
 ): Promise<ToolLab> {
   const upstreams = [await startUpstream(), await startUpstream()] as const;
   const providers = wireNames.flatMap((wire) =>
@@ -76,7 +78,14 @@ export async function openToolLab(
       api_key: 'upstream-key-of-a-test',
       ...(wire === 'ai-sdk' && { package: '@ai-sdk/openai' }),
       ...(dialects[wire] && { dialect: dialects[wire] }),
-      models: [{ model: `acme/${wire}`, upstream_model: 'claude-sonnet-4-5', pricing }],
+      models: [
+        {
+          model: `acme/${wire}`,
+          upstream_model: 'claude-sonnet-4-5',
+          pricing,
+          ...(capabilities && { capabilities }),
+        },
+      ],
     })),
   );
   const { providers: others = [] } = parts as { providers?: object[] };

@@ -104,12 +104,42 @@ describe('a server with a URL', () => {
     [400, '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}'],
     [400, '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not initialized"},"id":null}'],
     [400, 'Invalid session ID'],
+    [409, '{"error":"Unknown MCP session"}'],
+    [503, '{"jsonrpc":"2.0","error":{"code":-32001,"message":"MCP session is unknown or expired"},"id":null}'],
+    [200, '{"jsonrpc":"2.0","error":{"code":-32005,"message":"Session not found"},"id":null}'],
+    [200, '{"jsonrpc":"2.0","error":{"code":-32600,"message":"Session has expired"},"id":"server-error"}'],
   ])('opens a new session when the server has forgotten it: %i %s', async (status, text) => {
     await client.listTools(at(), never);
-    upstream.once('tools/call', ({ response }) => response.writeHead(status).end(text));
+    const headers = { 'content-type': 'application/json' };
+    upstream.once('tools/call', ({ response }) => response.writeHead(status, headers).end(text));
     expect(await client.callTool(at(), echo, never)).toMatchObject({ content: [{ text: 'echo: hello' }] });
     const calls = upstream.requests.filter(({ rpc }) => rpc.method === 'tools/call');
     expect(new Set(calls.map(({ headers }) => headers['mcp-session-id'])).size).toBe(2);
+  });
+
+  it.each([
+    [-32_602, 'Session not found: b7'],
+    [-32_000, 'The session of the browser has crashed.'],
+  ])('passes on an error of a tool about its own sessions: %i %s', async (code, message) => {
+    upstream.always('tools/call', ({ error }) => error(code, message));
+    await expect(client.callTool(at(), echo, never)).rejects.toMatchObject({ fault: 'protocol', code, message });
+    expect(upstream.methods().filter((method) => method === 'tools/call')).toHaveLength(1);
+  });
+
+  it('reports the error of a server that forgets the new session, too', async () => {
+    upstream.always('tools/call', ({ error }) => error(-32_001, 'Session not found'));
+    const failure = { fault: 'protocol', code: -32_001, message: 'Session not found' };
+    await expect(client.callTool(at(), echo, never)).rejects.toMatchObject(failure);
+    expect(upstream.methods().filter((method) => method === 'tools/call')).toHaveLength(2);
+    expect(upstream.methods().filter((method) => method === 'initialize')).toHaveLength(2);
+  });
+
+  it('reads an error without the id of its request', async () => {
+    const text = '{"jsonrpc":"2.0","error":{"code":-32603,"message":"Out of memory"},"id":null}';
+    upstream.always('tools/call', ({ response }) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(text),
+    );
+    await expect(client.callTool(at(), echo, never)).rejects.toMatchObject({ message: 'Out of memory' });
   });
 
   it('sends a call that the server rejects once', async () => {

@@ -477,6 +477,17 @@ describe('a request with mcp', () => {
     expect(ofType(served, 'mcp_call')).toMatchObject([{ error: expect.stringContaining('The result is too large') }]);
   });
 
+  it('opens a new session, once, with a server that reports the loss of the old one in a JSON-RPC error', async () => {
+    server.once('tools/call', ({ error }) => error(-32_001, 'Session not found'));
+    const { served } = await post({ tools: [docs] }, { calls: [echo('docs')] }, { text: 'ok' });
+    expect(ofType(served, 'mcp_call')).toMatchObject([{ output: 'echo: hello', error: null }]);
+    server.always('tools/call', ({ error }) => error(-32_001, 'Session not found'));
+    const again = await post({ tools: [docs] }, { calls: [echo('docs')] }, { text: 'ok' });
+    const error = { type: 'mcp_protocol_error', code: -32_001, message: 'Session not found' };
+    expect(ofType(again.served, 'mcp_call')).toMatchObject([{ output: null, error }]);
+    expect(server.methods().filter((method) => method === 'tools/call')).toHaveLength(4);
+  });
+
   it('describes an image for the model', async () => {
     const content = [
       { type: 'image', data: 'A'.repeat(400), mimeType: 'image/png' },

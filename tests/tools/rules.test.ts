@@ -289,7 +289,7 @@ const rules: Record<string, (way: Way) => Promise<void>> = {
       {
         type: 'router:web_search',
         status: 'failed',
-        error: expect.stringMatching(/^The key small may spend 1 USD/),
+        error: expect.stringMatching(/^The key "small" may spend 1 USD/),
       },
       { type: 'message' },
     ]);

@@ -142,7 +142,7 @@ function textOfEvents({ id }: Api, events: Event[]): string {
 /** The end of a stream that the provider cut, in the words of each API. None has its regular end. */
 function checkCutEnd({ id }: Api, events: Event[]): void {
   const message = expect.stringContaining('in the middle');
-  const failure = { code: 502, message, type: 'provider_unavailable', param: null };
+  const failure = { code: 'provider_unavailable', message, type: 'provider_unavailable', param: null };
   switch (id) {
     case 'responses':
       expect(events.at(-3)).toMatchObject({ type: 'error', code: 'provider_unavailable', message });
@@ -159,8 +159,8 @@ function checkCutEnd({ id }: Api, events: Event[]): void {
       expect(events.some(({ type }) => type === 'response.completed' || type === 'response.incomplete')).toBe(false);
       return;
     case 'chat completions':
-      expect(events.at(-3)).toMatchObject({ choices: [{ delta: {}, finish_reason: 'error' }], error: failure });
-      expect(events.at(-2)).toEqual({ error: { ...failure, metadata: { error_type: 'provider_unavailable' } } });
+      expect(events.at(-2)).toMatchObject({ choices: [{ delta: {}, finish_reason: 'error' }], error: failure });
+      expect(events.at(-3)).toEqual({ error: { ...failure, metadata: { error_type: 'provider_unavailable' } } });
       expect(events.at(-1)).toBe('[DONE]');
       expect(events.filter((event) => event.choices?.[0]?.finish_reason)).toHaveLength(1);
       return;
@@ -180,7 +180,8 @@ const messagesTypes: Readonly<Record<number, string>> = { 502: 'api_error', 529:
 function errorShape({ id }: Api, status: number, type: string, message: RegExp): object {
   const error = { code: status, message: expect.stringMatching(message) };
   if (id === 'responses') return { error: { ...error, metadata: { error_type: type } } };
-  if (id === 'chat completions') return { error: { ...error, type, param: null, metadata: { error_type: type } } };
+  if (id === 'chat completions')
+    return { error: { ...error, code: type, type, param: null, metadata: { error_type: type } } };
   return { type: 'error', error: { ...error, type: messagesTypes[status], error_type: type }, request_id: 'req_1' };
 }
 

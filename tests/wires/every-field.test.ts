@@ -49,9 +49,9 @@ function complete(
     .replaceAll('[]', '[0]')
     .replaceAll('{}', '.key');
   let before = 0;
-  const hello = { role: 'user', content: 'hi' };
+  const { hello } = api;
   const completed = bodies.map(({ [list]: given, ...body }) => {
-    const choice = body['tool_choice'];
+    const choice = body['tool_choice'] ?? body['toolConfig'];
     if (typeof choice === 'object') body['tools'] = api.listChosen(choice as Fields);
     const { function_call: legacy } = body as { function_call?: { name?: string } };
     if (legacy) body['functions'] = [{ name: legacy.name ?? 'f' }];
@@ -76,9 +76,12 @@ interface Outcome {
   sent: string;
 }
 
-async function send(wire: string, path: string, body: Fields): Promise<Outcome> {
-  const shown = local.includes(wire) ? { stream: true, debug: { echo_upstream_body: true } } : {};
-  const response = await gateway.post(path, { ...body, ...shown, model: `${wire}/m` });
+async function send(wire: string, { list, pathOf }: TriedApi, body: Fields): Promise<Outcome> {
+  const isLocal = local.includes(wire);
+  const model = `${wire}/m`;
+  const own = list === 'contents' ? {} : { model, ...(isLocal && { stream: true }) };
+  const shown = isLocal ? { debug: { echo_upstream_body: true } } : {};
+  const response = await gateway.post(pathOf(model, isLocal), { ...body, ...shown, ...own });
   const text = await response.text();
   const named = (response.headers.get('x-router-dropped-fields') ?? '').split(', ').filter((name) => name !== '');
   if (!response.ok) {
@@ -99,7 +102,7 @@ const contains = (outer: string, inner: string): boolean =>
 const isNamed = (field: string, named: readonly string[]): boolean =>
   named.some((name) => {
     if (contains(name, field) || name === `${field}.key`) return true;
-    const [, ofTool] = /^tools\.[\w-]+\.(\w+)$/.exec(name) ?? []; // tools are named by their names
+    const [, ofTool] = /^tools\.[\w./:-]+\.(\w+)$/.exec(name) ?? []; // tools are named by their names
     if (ofTool !== undefined) return field.includes('tools[0]') && field.endsWith(`.${ofTool}`);
     return /^(cache_control|reasoning\.effort)/.test(name) && `.${field}`.includes(`.${name}`);
   });
@@ -115,7 +118,7 @@ async function explainLoss(api: TriedApi, wire: string, trial: Trial): Promise<s
   const { field, bodies } = complete(api, trial);
   const bySent = new Map<string, number>();
   for (const [index, body] of bodies.entries()) {
-    const { status, message, named, sent } = await send(wire, api.path, body);
+    const { status, message, named, sent } = await send(wire, api, body);
     if (status === 400 || status === 422) {
       if (!isBlamed(field, message)) return `the error does not name it: ${message.slice(0, 200)}`;
       continue;

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import { chatSchema } from '../../src/requests/chat/schema.ts';
+import { geminiSchema } from '../../src/requests/gemini/schema.ts';
 import { messagesSchema } from '../../src/requests/messages/schema.ts';
 import { requestSchema } from '../../src/requests/responses/schema.ts';
 import type { Values } from './every-field.ts';
@@ -13,19 +14,24 @@ export type Exception = readonly [path: RegExp, reason: string, wires?: readonly
 /** An API whose fields are tried. */
 export interface TriedApi {
   id: string;
-  path: string;
+  /** Returns the path below `/api/v1` for a model, if it has one. */
+  pathOf: (model: string, stream: boolean) => string;
   schema: TSchema;
   values: Values;
   /** Values of the fields beside the tried one, with every source of an image and a file. */
   besideSources?: Values['beside'];
   exceptions: readonly Exception[];
   /** The list of items or messages. */
-  list: 'input' | 'messages';
+  list: 'input' | 'messages' | 'contents';
+  /** The first entry of the list. */
+  hello: Fields;
   /** Returns the items that an item belongs to. */
   listEarlier(item: Fields): Fields[];
   /** Returns the tools that a choice names. */
   listChosen(choice: Fields): Fields[];
 }
+
+const hello = { role: 'user', content: 'hi' };
 
 export const wireIds = [...Object.keys(columns), 'simulator'];
 
@@ -97,6 +103,9 @@ const responsesValues = {
   beside,
   tried: {
     '.arguments': '{"a":"*"}',
+    '(message)(assistant).id': 'msg_*',
+    '(function_call).id': 'fc_*',
+    '(custom_tool_call).id': 'ctc_*',
     '.image_url': 'data:image/png;base64,iVBORw0KGgo*',
     '.file_url': 'https://a.example/*.pdf',
     '.video_url': 'https://a.example/*.mp4',
@@ -200,10 +209,55 @@ const messagesValues = {
   distinct: { ...responsesValues.distinct, '.media_type': ['image/png', 'image/webp'] },
 };
 
+const geminiExceptions: readonly Exception[] = [
+  ...common.filter(([path]) => path === gatewayFields),
+  [/^user$/, 'The provider gets a hash.', ['openai-responses', 'openai-chat', 'anthropic-messages']],
+  [/\.thought(Signature)?$/, 'It says something about a part with content.'],
+  [/^contents\[\]\.role$/, 'A turn without parts is empty, and `function` is another word for `user`.'],
+  [/^systemInstruction\.role$/, 'The provider ignores it.'],
+  [/\.fileData\.mimeType$/, 'The address of an image says it.', except('gemini')],
+  [/\.inlineData\.mimeType$/, 'The bytes say it, and `adapted` names it.', ['anthropic-messages']],
+  [/^tools\[\]\.(codeExecution|urlContext)$/, 'The tool has no settings.', except('gemini')],
+  [
+    /^generationConfig\.stopSequences$/,
+    'The gateway applies it, and `adapted` names it.',
+    ['openai-responses', 'openai-chat'],
+  ],
+];
+
+const geminiValues = {
+  beside: {
+    '.mimeType': 'image/png',
+    '.data': 'iVBORw0KGgo=',
+    '.fileUri': 'https://a.example/b.png',
+    '.name': 'f',
+    '.description': 'F',
+    '.responseMimeType': 'application/json',
+  },
+  tried: {
+    '.data': 'iVBORw0KGgo*',
+    '.fileUri': 'https://a.example/*.png',
+    '.args': { a: '*' },
+    '.response': { a: '*' },
+    '.parameters': { type: 'OBJECT', properties: { a: { type: 'STRING', description: '*' } } },
+    '.responseSchema': { type: 'OBJECT', properties: { a: { type: 'STRING', description: '*' } } },
+    '.parametersJsonSchema': schemaWithWord,
+    '.responseJsonSchema': schemaWithWord,
+  },
+  distinct: {
+    '.thinkingLevel': ['LOW', 'MEDIUM', 'HIGH'],
+    '.mode': ['AUTO', 'ANY', 'NONE'],
+    '.mimeType': ['image/png', 'image/webp'],
+    '.responseMimeType': ['application/json', 'text/plain'],
+    serviceTier: ['flex', 'priority'],
+  },
+};
+
 export const triedApis: readonly TriedApi[] = [
   {
     id: 'responses',
-    path: '/responses',
+    pathOf: () => '/responses',
+    hello,
     schema: requestSchema,
     values: responsesValues,
     besideSources,
@@ -214,7 +268,8 @@ export const triedApis: readonly TriedApi[] = [
   },
   {
     id: 'chat completions',
-    path: '/chat/completions',
+    pathOf: () => '/chat/completions',
+    hello,
     schema: chatSchema,
     values: chatValues,
     exceptions: chatExceptions,
@@ -232,7 +287,8 @@ export const triedApis: readonly TriedApi[] = [
   },
   {
     id: 'messages',
-    path: '/messages',
+    pathOf: () => '/messages',
+    hello,
     schema: messagesSchema,
     values: messagesValues,
     exceptions: messagesExceptions,
@@ -243,5 +299,19 @@ export const triedApis: readonly TriedApi[] = [
       return calls.length > 0 ? [{ role: 'assistant', content: calls }] : [];
     },
     listChosen: ({ name = 'f' }) => [{ name, input_schema: { type: 'object' } }],
+  },
+  {
+    id: 'gemini',
+    pathOf: (model, stream) => `/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    hello: { role: 'user', parts: [{ text: 'hi' }] },
+    schema: geminiSchema,
+    values: geminiValues,
+    exceptions: geminiExceptions,
+    list: 'contents',
+    listEarlier: ({ parts }) =>
+      ((parts ?? []) as Fields[]).flatMap(({ functionResponse: result }) =>
+        result ? [{ role: 'model', parts: [{ functionCall: { name: 'f', ...(result as Fields), args: {} } }] }] : [],
+      ),
+    listChosen: () => [{ functionDeclarations: [{ name: 'f', description: 'F' }] }],
   },
 ];

@@ -25,6 +25,7 @@ const messageFacts: MessageFacts = {
   estimateInput: () => 1,
   readStart: () => undefined,
   readEnd: () => undefined,
+  readStop: () => undefined,
 };
 const respondWith = (output: object[]): ResponseObject =>
   ({ id: 'resp_1', model: 'acme/one', status: 'completed', usage: null, output }) as unknown as ResponseObject;

@@ -31,7 +31,11 @@ const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
 const image = 'data:image/png;base64,iVBORw0KGgo=';
 const fn = { type: 'function', name: 'f', parameters: { type: 'object', properties: {} } } as const;
 
-const sealed = (format: string, fields: object) => item({ type: 'reasoning', summary: [], format, ...fields });
+const said = { type: 'message', role: 'assistant', content: 'c' } as const;
+const sealed = (format: string, fields: object) => {
+  const thought = { type: 'reasoning', summary: [], format, ...fields } as InputItem;
+  return { input: [user('a'), thought, said, user('b')] };
+};
 
 export const rows: readonly Row[] = [
   { name: 'text', request: {} },
@@ -185,6 +189,12 @@ export const rows: readonly Row[] = [
   {
     name: 'cache breakpoints of parts',
     request: part({ type: 'input_text', text: 'x', cache_control: { type: 'ephemeral' } }),
+  },
+  {
+    name: 'cache breakpoints of functions',
+    request: {
+      tools: [{ type: 'function', name: 'f', parameters: { type: 'object' }, cache_control: { type: 'ephemeral' } }],
+    },
   },
   {
     name: 'lifetime (`ttl`) of cache breakpoints',

@@ -64,6 +64,7 @@ function respond(chunks: Chunk[], stream: boolean): { message: FoldedMessage; ev
     estimateInput: () => 5,
     readStart: () => start,
     readEnd: () => end,
+    readStop: () => undefined,
   };
   const builder = new EventBuilder(
     {
@@ -145,7 +146,12 @@ it('a stream that is cut never ends regularly', () => {
     limitBytes: 1e9,
   });
   const facts = { requestId: 'req_1', rename: (text: string) => text, estimateInput: () => 0 };
-  const messages = new MessageEvents({ ...facts, readStart: () => undefined, readEnd: () => undefined });
+  const messages = new MessageEvents({
+    ...facts,
+    readStart: () => undefined,
+    readEnd: () => undefined,
+    readStop: () => undefined,
+  });
   const error = new GatewayError('upstream_overloaded', 'Too many requests.');
   const events = [...builder.build(chunks), ...builder.fail(error)].flatMap((event) => messages.take(event));
 

@@ -18,7 +18,8 @@ export function readEvents(text: string): Json[] {
       if (data === '[DONE]') return data;
       const event = JSON.parse(data) as Json;
       const name = lines.find((line) => line.startsWith('event: '))?.slice('event: '.length);
-      if (name !== undefined && name !== event.type) throw new Error(`The event ${name} has the type ${event.type}.`);
+      if (name !== undefined && name !== event.type && !(name === 'error' && 'error' in event))
+        throw new Error(`The event ${name} has the type ${event.type}.`);
       return event;
     });
 }

@@ -3,7 +3,7 @@ import type { Seen } from './seen.ts';
 import { ChatChunkWriter } from '../../src/api/chat-completions/write-chunks.ts';
 import { writeCompletion } from '../../src/api/chat-completions/write-completion.ts';
 import type { ChatFacts } from '../../src/api/chat-completions/chat-facts.ts';
-import { writeChatError } from '../../src/api/chat-completions/errors.ts';
+import { writeOpenAIError } from '../../src/api/openai-errors.ts';
 import { writeMessagesError } from '../../src/api/messages/errors.ts';
 import { foldMessage, MessageFormat } from '../../src/api/messages/message-format.ts';
 import type { MessageFacts } from '../../src/api/messages/message-events.ts';
@@ -137,7 +137,7 @@ export const chatApi: Api = {
   openFormat: (accepted, exchange) => new ChatChunkWriter(chatFacts(accepted, exchange)),
   writeWhole: (response, accepted, exchange) =>
     JSON.stringify(writeCompletion(response, chatFacts(accepted, exchange))),
-  writeError: (error, accepted) => writeChatError(accepted ? renameError(error, accepted.rename) : error),
+  writeError: (error, accepted) => writeOpenAIError(accepted ? renameError(error, accepted.rename) : error),
   writeBody: ({ system, parts, tools, needsOneCall, effort, answerSchema, searches, wantsImage }) => ({
     model: 'acme/one',
     max_completion_tokens: 4096,
@@ -183,6 +183,7 @@ export const chatApi: Api = {
 const chatFacts = ({ output, rename }: AcceptedBody, exchange: Exchange): ChatFacts => ({
   ...output!,
   rename,
+  readsNumbers: false,
   id: 'gen-1',
   created: 0,
   requested: 'acme/one',
@@ -204,7 +205,11 @@ export const messagesApi: Api = {
   openFormat: (accepted, exchange) => new MessageFormat(messageFacts(accepted, exchange)),
   writeWhole: (response, accepted, exchange) => JSON.stringify(foldMessage(response, messageFacts(accepted, exchange))),
   writeError: (error, accepted) =>
-    writeMessagesError(accepted ? renameError(error, accepted.rename) : error, undefined, 'req_1'),
+    writeMessagesError(accepted ? renameError(error, accepted.rename) : error, undefined, {
+      id: 'req_1',
+      headers: {},
+      url: '/api/v1/messages',
+    }),
   writeBody: ({ system, parts, tools, needsOneCall, effort, answerSchema, searches, wantsImage }) => ({
     model: 'acme/one',
     max_tokens: 4096,
@@ -257,6 +262,7 @@ const messageFacts = ({ rename }: AcceptedBody, exchange: Exchange): MessageFact
   estimateInput: () => 1,
   readStart: () => exchange.start?.native,
   readEnd: () => exchange.finish?.native,
+  readStop: () => exchange.finish?.stopText,
 });
 
 export const apis: readonly Api[] = [responsesApi, chatApi, messagesApi];

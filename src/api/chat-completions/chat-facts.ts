@@ -4,8 +4,16 @@ import type { Run } from '../../pipeline/run/run.ts';
 import type { RenameFields } from '../../requests/rename-fields.ts';
 import type { ChatOutputSettings } from '../../requests/chat/request.ts';
 
+/** What a chat completion depends on besides the body. */
+export interface ChatClient {
+  /** Names fields as the body does. */
+  rename: RenameFields;
+  /** Whether the client rejects a text as the code of an error. */
+  readsNumbers: boolean;
+}
+
 /** The facts of a run that its chat completion repeats. */
-export interface ChatFacts extends ChatOutputSettings {
+export interface ChatFacts extends ChatOutputSettings, ChatClient {
   /** `gen-…`, the id in `X-Generation-Id`. */
   id: string;
   /** Unix seconds. */
@@ -18,21 +26,19 @@ export interface ChatFacts extends ChatOutputSettings {
   findNativeReason: () => string | undefined;
   /** The failure of the run. */
   findError: () => GatewayError | undefined;
-  /** Names fields as the body does. */
-  rename: RenameFields;
 }
 
 /** Reads the facts of a run. */
-export const readChatFacts = (run: Run, output: ChatOutputSettings, rename: RenameFields): ChatFacts => ({
+export const readChatFacts = (run: Run, output: ChatOutputSettings, client: ChatClient): ChatFacts => ({
   ...output,
-  rename,
+  ...client,
   id: run.generationId,
   created: Math.floor(run.startedAtMs / 1000),
   requested: run.request.model ?? run.request.models?.[0] ?? '',
   findProvider: () => committedOf(run)?.endpoint.provider.name,
   findNativeReason() {
     const finish = committedOf(run)?.finish;
-    return finish?.nativeReason ?? finish?.reason;
+    return (finish?.nativeReason ?? finish?.reason) || undefined;
   },
   findError: () => run.error,
 });

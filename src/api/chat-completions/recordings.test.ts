@@ -33,6 +33,7 @@ const facts = (error?: GatewayError): ChatFacts => ({
   findNativeReason: () => undefined,
   findError: () => error,
   rename: (text) => text,
+  readsNumbers: false,
 });
 
 const base = (): ResponseObject => createResponseObject({}, 'resp_1', 1, 'a/b');
@@ -45,7 +46,7 @@ const createBuilder = (emitsDeltas: boolean): EventBuilder =>
         usage: finish?.usage
           ? {
               input_tokens: finish.usage.inputTokens,
-              input_tokens_details: { cached_tokens: 0 },
+              input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
               output_tokens: finish.usage.outputTokens,
               output_tokens_details: { reasoning_tokens: 0 },
               total_tokens: finish.usage.totalTokens,
@@ -74,7 +75,7 @@ function readChunks(text: string): SentChunk[] {
   return text
     .split('\n\n')
     .filter((frame) => frame !== '')
-    .map((frame) => JSON.parse(frame.slice('data: '.length)) as SentChunk);
+    .map((frame) => JSON.parse(frame.slice(frame.indexOf('data: ') + 'data: '.length)) as SentChunk);
 }
 
 /** Joins deltas as clients do: texts are appended, entries of lists with one `index` are one entry. */
@@ -208,10 +209,11 @@ describe.each(kinds)('responses of %s as chat completions', (kind) => {
   });
 
   it.each(served.filter(({ last }) => last.status === 'failed'))('ends $name with an error', ({ text, error }) => {
-    const [beforeLast, last] = readChunks(text).slice(-2);
+    const [alone, last] = readChunks(text).slice(-2);
 
-    expect(beforeLast).toMatchObject({ error: { code: error!.status }, choices: [{ finish_reason: 'error' }] });
-    expect(last).toEqual({ error: beforeLast!.error });
+    expect(text).toContain('event: error\ndata: {"error"');
+    expect(last).toMatchObject({ error: { code: error!.errorType }, choices: [{ finish_reason: 'error' }] });
+    expect(alone).toEqual({ error: last!.error });
   });
 
   it('writes the same completion of a response that was not streamed', () => {

@@ -265,15 +265,15 @@ export class ChatChunkWriter implements EventFormat {
   }
 
   /**
-   * Writes the failure of a response that had begun: as a chunk, and once more without choices, because clients that
-   * check the shape of a chunk see no error in one with choices. choice 608
+   * Writes the failure of a response that had begun: alone, and once more in the chunk that ends the choice. Clients that
+   * check the shape of a chunk see no error beside choices, and know no `finish_reason` for it. choice 608
    */
   private fail(response: ResponseObject): string {
     const failure = writeChatFailure(response, this.facts);
     const choice = this.writeChoice('error', null);
     const usage = response.usage && { usage: writeChatUsage(response.usage) };
     const rest = appendFields({ ...failure, ...usage, ...writeEnding(response, this.facts) });
-    return `${this.writeHead()}${choice}]${rest}\n\ndata: ${JSON.stringify(failure)}\n\n`;
+    return `event: error\ndata: ${JSON.stringify(failure)}\n\n${this.writeHead()}${choice}]${rest}\n\n`;
   }
 
   private writeChoice(reason: ChatFinishReason, native: string | null): string {

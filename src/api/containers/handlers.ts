@@ -40,11 +40,10 @@ export function createContainerHandlers(
   const count =
     (handler: ManagementHandler): ManagementHandler =>
     (request, reply) =>
-      countRequest(parts.admit, request, () => handler(request, reply));
+      countRequest(parts.admit, request, reply, () => handler(request, reply));
   const readPlace = (request: FastifyRequest): ContainerPlace =>
     placeContainer(request.caller!, pathParam(request, 'container_id'), parts.owner()); // the route needs a key
   const find = (request: FastifyRequest): Promise<FoundContainerFile> => {
-    readQuery(request, () => {});
     return getContainerFile(parts, readPlace(request), pathParam(request, 'file_id'));
   };
 
@@ -98,7 +97,6 @@ export function createContainerHandlers(
     }),
 
     promoteContainerFile: count(async (request) => {
-      readQuery(request, () => {});
       if (request.body !== undefined && request.body !== null) checkEmptyBody(request.body);
       const place = readPlace(request);
       const file = await promoteContainerFile(parts, actorOf(request), place, pathParam(request, 'file_id'));

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { GatewayError, invalidRequest, type Issue } from '../../domain/errors.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
+import type { FileListQuery } from '../../platform/storage/ports/files.ts';
 import type { WorkspaceReader } from '../../platform/storage/ports/workspaces.ts';
 import type { QueryReader } from '../management/read-query.ts';
 
@@ -13,6 +14,8 @@ export interface FileTarget {
   /** Absent: the workspace of the key. A management key must name one. */
   workspaceId: string | undefined;
 }
+
+const purposeShape = /^[a-z0-9_-]{1,64}$/;
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -37,21 +40,20 @@ export function readVendorTarget(request: FastifyRequest): FileTarget {
 }
 
 /** Reads the parameters of a list. @throws {GatewayError} `invalid_request` if they exclude each other */
-export function readFilePage(reader: QueryReader): { after: string | undefined; limit: number } {
+export function readFilePage(reader: QueryReader): Omit<FileListQuery, 'workspaceId'> {
   const limit = reader.integer('limit', { min: 1, max: 1000, byDefault: 100 });
   const places = (['cursor', 'after', 'after_id'] as const).flatMap((name) => {
     const id = reader.shaped(name, /^[\w-]{1,100}$/, 'the id of a file');
     return id === undefined ? [] : [{ name, id }];
   });
-  const order = reader.text('order');
-  if (order !== undefined && order !== 'asc') reader.refuse('order', order, 'asc: files are listed oldest first');
-  reader.lacks('before_id', 'Files are listed oldest first, and only forwards. Use after_id.');
-  reader.lacks('purpose', 'Files cannot be listed by purpose. List all, and choose by the field purpose of each.');
+  const order = reader.word('order', ['asc', 'desc']);
+  const purpose = reader.shaped('purpose', purposeShape, 'the purpose of files');
+  reader.lacks('before_id', 'Files are listed forwards only. Use after_id, or order=desc.');
   if (places.length > 1) {
     const names = places.map(({ name }) => name);
     reader.refuse(names[1]!, places[1]!.id, `allowed together with ${names[0]}; send one of them`);
   }
-  return { after: places[0]?.id, limit };
+  return { after: places[0]?.id, limit, order, purpose };
 }
 
 /**
@@ -77,8 +79,6 @@ export async function findFileWorkspace(
   if (await callStore(() => workspaces.findWorkspace(workspaceId))) return workspaceId;
   throw new GatewayError('not_found', `There is no workspace ${workspaceId}.`);
 }
-
-const purposeShape = /^[a-z0-9_-]{1,64}$/;
 
 /** Reads the form fields beside a file. @returns the purpose @throws {GatewayError} `invalid_request` */
 export function readUploadFields(fields: ReadonlyMap<string, string>): string | null {

@@ -4,6 +4,7 @@ import { parseUtcTime } from '../../domain/parse-utc-time.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import type { RecentQuery } from '../../platform/storage/ports/entries.ts';
 import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
+import { type HashEndUser, readEndUser } from '../management/read-end-user.ts';
 import { type QueryReader, readQuery } from '../management/read-query.ts';
 import type { ManagementHandler } from '../management/route-handler.ts';
 import { writeGeneration } from '../../management/generations/write-generation.ts';
@@ -12,6 +13,7 @@ export interface ListGenerationsParts {
   ledger: Pick<LedgerStore, 'listRecent'>;
   /** Resolves when every generation so far is in the store. */
   flushLedger: () => Promise<void>;
+  hashEndUser: HashEndUser;
 }
 
 /**
@@ -20,12 +22,16 @@ export interface ListGenerationsParts {
  *
  * @see docs/reference/management.md#generations
  */
-export function createListGenerationsHandler({ ledger, flushLedger }: ListGenerationsParts): ManagementHandler {
+export function createListGenerationsHandler({
+  ledger,
+  flushLedger,
+  hashEndUser,
+}: ListGenerationsParts): ManagementHandler {
   return async function listGenerations(request) {
     const caller = request.caller!;
     const seesAll = caller.kind === 'management';
     const query = readQuery(request, (reader) => ({
-      ...readFilters(reader),
+      ...readFilters(reader, hashEndUser, seesAll ? undefined : caller.workspaceId),
       before: reader.text('cursor'),
       limit: reader.integer('limit', { min: 1, max: 100, byDefault: 50 }),
     }));
@@ -52,8 +58,14 @@ export function createListGenerationsHandler({ ledger, flushLedger }: ListGenera
   };
 }
 
-function readFilters(reader: QueryReader): Omit<RecentQuery, 'before' | 'limit'> {
+/** @param own the workspace of a caller that sees only one */
+function readFilters(
+  reader: QueryReader,
+  hashEndUser: HashEndUser,
+  own: string | undefined,
+): Omit<RecentQuery, 'before' | 'limit'> {
   const outcome = reader.word('outcome', generationOutcomes);
+  const workspaceId = reader.text('workspace_id');
   return {
     fromMs: readTime(reader, 'since'),
     toMs: readTime(reader, 'until'),
@@ -62,8 +74,9 @@ function readFilters(reader: QueryReader): Omit<RecentQuery, 'before' | 'limit'>
     outcomes: outcome && [outcome],
     keyHash: reader.shaped('api_key_hash', /^[0-9a-f]{64}$/, 'the hash of a key: 64 lower-case hex digits'),
     memberId: reader.text('user_id'),
-    workspaceId: reader.text('workspace_id'),
+    workspaceId,
     sessionId: reader.text('session_id'),
+    endUser: readEndUser(reader, hashEndUser, workspaceId ?? own),
   };
 }
 

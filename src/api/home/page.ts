@@ -88,7 +88,7 @@ export const homePage = `<!doctype html>
 <h1>Headgate</h1>
 <p id="state" class="soft" role="status"><a href="/ready">Is it ready?</a></p>
 </header>
-<p>This is a model gateway. Applications send their requests here, in the format of OpenAI Responses, chat completions or Anthropic Messages, and it passes them on to the model providers of its configuration.</p>
+<p>This is a model gateway. Applications send their requests here, in the format of OpenAI Responses, chat completions, Anthropic Messages or Gemini, and it passes them on to the model providers of its configuration.</p>
 
 <h2>Address</h2>
 <p>Base URL for clients: <code>${address}/api/v1</code></p>
@@ -115,7 +115,7 @@ export const homePage = `<!doctype html>
 <li><a href="/ready">/ready</a>: it accepts requests</li>
 <li><a href="/metrics">/metrics</a>: numbers for Prometheus; a key may be required</li>
 <li><code>/api/v1/models</code>: the models; requires an API key</li>
-<li><code>/api/v1/openapi.json</code>: all routes in OpenAPI; requires an API key</li>
+<li><a href="/api/v1/openapi.json">/api/v1/openapi.json</a>: all routes in OpenAPI</li>
 </ul>
 </main>
 <script>${script}</script>

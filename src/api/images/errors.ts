@@ -1,15 +1,18 @@
-import { asGatewayError, type Issue } from '../../domain/errors.ts';
+import { asGatewayError } from '../../domain/errors.ts';
 import type { ErrorDialect } from '../../http/error-dialect.ts';
 import { writeErrorEnvelope } from '../../http/error-envelope.ts';
+import { writeOpenAIError } from '../openai-errors.ts';
 import { asImageError } from '../../pipeline/images/as-image-error.ts';
 
-/**
- * Writes an error of `POST /images`: with the statuses of this path, and the first invalid field as `metadata.param`.
- */
+/** Writes an error of `POST /images`: with the statuses of this path, and `param` also in the metadata. */
 export const writeImageError: ErrorDialect = (thrown, routerMetadata) => {
   const error = asImageError(asGatewayError(thrown));
   const response = writeErrorEnvelope(error, routerMetadata);
-  const [first] = (error.metadata['issues'] as Issue[] | undefined) ?? [];
-  if (first !== undefined && first.path !== '') response.body.error.metadata['param'] = first.path;
+  const { param, metadata } = response.body.error;
+  if (param !== null) metadata['param'] = param;
   return response;
 };
+
+/** Writes an error of OpenAI's paths, with the statuses of `POST /images`. */
+export const writeOpenAIImageError: ErrorDialect = (thrown, routerMetadata, request) =>
+  writeOpenAIError(asImageError(asGatewayError(thrown)), routerMetadata, request);

@@ -111,8 +111,9 @@ function readReason(error: GatewayError): ChatReason | undefined {
 export const writeInternChatError: ErrorDialect = (thrown) => {
   const error = asGatewayError(thrown);
   const failure = describeChatFailure(error);
-  const { headers } = writeErrorEnvelope(error); // those of rate limits
+  const { headers, body } = writeErrorEnvelope(error); // those of rate limits
+  const { type, param } = body.error;
   const retryAfter = error.retryAfterSeconds ?? (failure.metadata?.retryable ? RETRY_AFTER : undefined);
   if (retryAfter !== undefined) headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfter)));
-  return { status: failure.code, headers, body: { error: failure } };
+  return { status: failure.code, headers, body: { error: { ...failure, type, param } } };
 };

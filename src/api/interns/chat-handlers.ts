@@ -37,10 +37,10 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
       const wanted = readChatRequest(request.body);
       const live = findRunning(parts, intern);
       if (!live) return forward(parts, intern, { request, reply, isChat: true });
-      const headers = reply.getHeaders() as Record<string, string>; // those of the edge
-      const steered = await countRequest(parts.admit, request, () =>
-        serveChat(live, wanted, { raw: reply.raw, headers, times }),
-      );
+      const steered = await countRequest(parts.admit, request, reply, () => {
+        const headers = reply.getHeaders() as Record<string, string>; // those of the edge
+        return serveChat(live, wanted, { raw: reply.raw, headers, times });
+      });
       if (steered) return reply.code(202).send(steered);
       return reply.hijack();
     },
@@ -57,7 +57,9 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
       if (!live) return forward(parts, intern, { request, reply, isChat: false });
       const sessionId = given ?? sessions.issue();
       reply.code(202);
-      const status = await countRequest(parts.admit, request, () => invoke(live, { sessionId, given, input }, times));
+      const status = await countRequest(parts.admit, request, reply, () =>
+        invoke(live, { sessionId, given, input }, times),
+      );
       return { session_id: sessionId, status };
     },
   };

@@ -1,4 +1,5 @@
 import { asGatewayError, type GatewayError } from '../../domain/errors.ts';
+import { writeErrorEnvelope } from '../../http/error-envelope.ts';
 import type { ErrorDialect } from '../../http/error-dialect.ts';
 
 /**
@@ -13,11 +14,14 @@ export const writeInternError: ErrorDialect = (thrown) => {
   if (error.retryAfterSeconds !== undefined)
     headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)));
   const { issues } = error.metadata;
+  const { type, param } = writeErrorEnvelope(error).body.error;
   const metadata = reason === undefined ? undefined : { reason, retryable, ...(issues !== undefined && { issues }) };
   return {
     status,
     headers,
-    body: { error: { code: isNumber ? status : reason, message: error.message, ...(metadata && { metadata }) } },
+    body: {
+      error: { code: isNumber ? status : reason, message: error.message, type, param, ...(metadata && { metadata }) },
+    },
   };
 };
 

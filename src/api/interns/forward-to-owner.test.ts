@@ -217,6 +217,8 @@ describe('a request for an intern that another process runs', () => {
       error: {
         code: 503,
         message: expect.stringContaining('server.advertise_url'),
+        type: 'provider_overloaded',
+        param: null,
         metadata: { reason: 'intern_unreachable', retryable: true },
       },
     });

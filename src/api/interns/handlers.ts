@@ -12,7 +12,6 @@ import { getIntern, listInterns } from '../../management/interns/find-intern.ts'
 import { checkNoFields } from '../../management/interns/no-fields.ts';
 import type { InternParts } from '../../management/interns/parts.ts';
 import { checkCreateIntern, checkDeleteIntern, checkUpdateIntern } from '../../management/interns/schema.ts';
-import { readQuery } from '../management/read-query.ts';
 import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
 import { readInternQuery, writeInternCursor } from './read-intern-query.ts';
 import type { ShowPresence } from './show-presence.ts';
@@ -46,7 +45,6 @@ export function createInternHandlers(parts: InternApiParts): Record<InternHandle
     const [shown] = await parts.show([intern]);
     return writeIntern(shown!); // one for each
   };
-  const noQuery = (request: FastifyRequest): void => readQuery(request, () => {});
   const internId = (request: FastifyRequest): string => pathParam(request, 'intern_id');
   const rejectFields = ({ body }: FastifyRequest): void => {
     if (body !== undefined) checkNoFields(body);
@@ -67,7 +65,6 @@ export function createInternHandlers(parts: InternApiParts): Record<InternHandle
     }),
 
     async createIntern(request, reply) {
-      noQuery(request);
       const body = checkCreateIntern(request.body);
       const key = readIdempotencyKey(request);
       const { intern, isReplay } = await limitRequest(request, parts.deadlineMs, () =>
@@ -78,17 +75,14 @@ export function createInternHandlers(parts: InternApiParts): Record<InternHandle
     },
 
     findIntern: limited(async (request) => {
-      noQuery(request);
       return write(await getIntern(parts, request.caller!, internId(request)));
     }),
 
     updateIntern: limited(async (request) => {
-      noQuery(request);
       return write(await updateIntern(parts, request.caller!, internId(request), checkUpdateIntern(request.body)));
     }),
 
     deleteIntern: limited(async (request) => {
-      noQuery(request);
       const body = checkDeleteIntern(request.body === undefined ? {} : request.body);
       const { acknowledge_workspace_loss: acknowledges = false } = body;
       await requestDeletion(parts, request.caller!, internId(request), acknowledges);
@@ -96,14 +90,12 @@ export function createInternHandlers(parts: InternApiParts): Record<InternHandle
     }, 202),
 
     provisionIntern: limited(async (request) => {
-      noQuery(request);
       rejectFields(request);
       await requestProvision(parts, request.caller!, internId(request));
       return { provisioning: true };
     }, 202),
 
     suspendIntern: limited(async (request, signal) => {
-      noQuery(request);
       rejectFields(request);
       await suspendIntern(parts, request.caller!, internId(request), signal);
       return { suspended: true };

@@ -8,7 +8,6 @@ import { checkCreateSchedule, checkUpdateSchedule } from '../../management/inter
 import { writeSchedule } from '../../management/interns/schedules/write-schedule.ts';
 import { BodyBudget } from '../../http/body-budget.ts';
 import { BodyShare, readBody } from '../../http/read-body.ts';
-import { readQuery } from '../management/read-query.ts';
 import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
 import { RevealLimit } from './reveal-limit.ts';
 
@@ -36,7 +35,6 @@ export function createScheduleHandlers(
   bodyMs: number,
 ): Record<ScheduleHandlerName, ManagementHandler> {
   const calls = new RevealLimit(parts.now, CALLS_PER_MINUTE);
-  const noQuery = (request: FastifyRequest): void => readQuery(request, () => {});
   const internId = (request: FastifyRequest): string => pathParam(request, 'intern_id');
   const place = (request: FastifyRequest) => ({
     internId: internId(request),
@@ -45,12 +43,10 @@ export function createScheduleHandlers(
 
   return {
     async listSchedules(request) {
-      noQuery(request);
       const all = await listInternSchedules(parts, request.caller!, internId(request));
       return { data: all.map(writeSchedule) };
     },
     async createSchedule(request, reply) {
-      noQuery(request);
       const body = checkCreateSchedule(request.body);
       const { schedule, token } = await createSchedule(parts, request.caller!, internId(request), body);
       reply.code(201).header('cache-control', 'no-store');
@@ -59,18 +55,15 @@ export function createScheduleHandlers(
       return { ...written, token, path: `/api/v1/interns/${schedule.internId}/webhooks/${token}` };
     },
     async findSchedule(request) {
-      noQuery(request);
       return writeSchedule(await showSchedule(parts, request.caller!, place(request)));
     },
     async updateSchedule(request) {
-      noQuery(request);
       const body = checkUpdateSchedule(request.body);
       return writeSchedule(
         await withLastRun(parts, await updateSchedule(parts, request.caller!, place(request), body)),
       );
     },
     async deleteSchedule(request) {
-      noQuery(request);
       await deleteSchedule(parts, request.caller!, place(request));
       return { deleted: true };
     },

@@ -5,7 +5,7 @@ import { findNearestName } from '../../domain/nearest-name.ts';
 
 /**
  * Reads the parameters of a query one by one. An absent or empty parameter is undefined. A parameter that is never read
- * is unknown and rejected, so read all of them, regardless of their values.
+ * is unknown, and the routes of management reject it, so read all of them, regardless of their values.
  */
 export interface QueryReader {
   text(name: string): string | undefined;
@@ -26,7 +26,7 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
     issues.push({ path, message: `"${value.slice(0, 100)}" is not ${rule}.` });
   };
   const known = new Set<string>();
-  const lacking = new Set<string>();
+  const unlisted = new Set<string>();
   const text = (name: string): string | undefined => {
     known.add(name);
     const value = query[name];
@@ -38,7 +38,7 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
     text,
     refuse,
     lacks(name, message) {
-      lacking.add(name);
+      unlisted.add(name);
       if (query[name] !== undefined) issues.push({ path: name, message });
     },
     shaped(name, shape, rule) {
@@ -61,8 +61,9 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
       return byDefault;
     },
   });
-  for (const name of Object.keys(query)) {
-    if (known.has(name) || lacking.has(name)) continue; // a misspelled filter would return too much
+  // A misspelled filter of management would return too much. Clients of other routes add parameters of their own. choice 218
+  for (const name of request.routeSetting.permission === 'management' ? Object.keys(query) : []) {
+    if (known.has(name) || unlisted.has(name)) continue;
     const meant = findNearestName(name, known);
     const hint = meant === undefined ? `the parameters are ${[...known].join(', ')}.` : `did you mean \`${meant}\`?`;
     issues.push({

@@ -2,10 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor, ManagementParts } from '../../management/parts.ts';
 import type { ModelRoutingContext } from '../../management/workspaces/find-unknown-models.ts';
 import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
+import type { HashEndUser } from './read-end-user.ts';
 
 /** The dependencies of the handlers of the management API. */
 export interface ManagementApiParts extends ManagementParts {
   ledger: ManagementParts['ledger'] & Pick<LedgerStore, 'readActivity'>;
+  hashEndUser: HashEndUser;
   /** Returns the models and providers that exist now. */
   routingContext: () => ModelRoutingContext;
 }

@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../domain/errors.ts';
 import type { ErrorDialect } from '../../http/error-dialect.ts';
 import { writeErrorEnvelope } from '../../http/error-envelope.ts';
+import { writeAnthropicRateHeaders } from '../../http/rate-headers.ts';
 import { sayPromptTooLong } from '../overflow-words.ts';
 
 /** The words of the format by status. @see docs/reference/messages.md#errors */
@@ -40,8 +40,9 @@ const typesByWord: ReadonlyMap<string, string> = new Map([
 export const errorTypeOf = (errorType: string): string => typesByWord.get(errorType) ?? 'api_error';
 
 /** Writes errors in the envelope of the Messages API, with the additions of the gateway. */
-export const writeMessagesError: ErrorDialect = (thrown, routerMetadata, requestId) => {
-  const { status, headers, body } = writeErrorEnvelope(thrown, routerMetadata);
+export const writeMessagesError: ErrorDialect = (thrown, routerMetadata, request) => {
+  const { status, headers, body } = writeErrorEnvelope(thrown, routerMetadata, request, writeAnthropicRateHeaders);
+  const requestId = request?.id;
   const { message: said, metadata: all, availability } = body.error;
   const isTooLong = thrown instanceof GatewayError && thrown.kind === 'context_length_exceeded';
   const message = isTooLong ? sayPromptTooLong(said, thrown.tokens) : said;
@@ -65,10 +66,3 @@ export const writeMessagesError: ErrorDialect = (thrown, routerMetadata, request
     },
   };
 };
-
-/**
- * The errors of a client of Anthropic on routes and paths without a dialect, such as the models and a path that does not
- * exist. // choice 705
- */
-export const findDialect = ({ headers }: Pick<IncomingMessage, 'headers'>): ErrorDialect | undefined =>
-  headers['anthropic-version'] === undefined ? undefined : writeMessagesError;

@@ -1,3 +1,4 @@
+import { writeAnthropicRateHeaders } from '../../http/rate-headers.ts';
 import type { Route } from '../../http/routes.ts';
 import type { Run } from '../../pipeline/run/run.ts';
 import { committedOf } from '../../pipeline/run/step.ts';
@@ -17,8 +18,10 @@ export function createMessagesHandler(parts: TextParts): Route['handler'] {
       readItems: readMessagesInput,
       openFormat: (run) => new MessageFormat(factsOf(run)),
       writeWhole: (response, run) => JSON.stringify(foldMessage(response, factsOf(run))),
+      writeRates: writeAnthropicRateHeaders,
       rename,
       returnsReasoning: true,
+      onlyOfferedCalls: true,
     };
   });
   return (request, reply) => {
@@ -35,5 +38,9 @@ function readMessageFacts(run: Run, requestId: string, rename: MessageFacts['ren
     estimateInput: () => Math.ceil(attempt()?.sent.tokens ?? 0),
     readStart: () => attempt()?.native?.start,
     readEnd: () => attempt()?.native?.end,
+    readStop() {
+      const text = attempt()?.finish?.stopText;
+      return run.request.stop?.find((stop) => stop === text);
+    },
   };
 }

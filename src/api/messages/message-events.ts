@@ -6,14 +6,14 @@ import { NATIVE_FIELD, type NativeEnd, type NativeStart } from '../../domain/nat
 import { PART_BREAK, sealReasoning } from '../../domain/sealed-items.ts';
 import type { ResponseObject } from '../../domain/response.ts';
 import { renameMetadata } from '../../requests/rename-fields.ts';
-import { claudeFormat } from '../../requests/messages/seal.ts';
+import { claudeFormat } from '../../domain/thought-signature.ts';
 import { BlockOrder } from './block-order.ts';
 import { writeCitation } from './citations.ts';
 import { sayPromptTooLong } from '../overflow-words.ts';
 import { errorTypeOf } from './errors.ts';
 import { writeServerBlocks } from './server-blocks.ts';
 import { findStopReason } from './stop-reason.ts';
-import { withoutCost, writeMessageUsage } from './usage.ts';
+import { translatedUsage, withoutCost, writeMessageUsage } from './usage.ts';
 import type { BlockDelta, ContentBlock, MessageEvent } from './wire.ts';
 
 /** Facts about a run that its events do not contain. */
@@ -27,6 +27,8 @@ export interface MessageFacts {
   estimateInput(): number;
   /** The end as a provider of this format reported it. Called at the last event. */
   readEnd(): NativeEnd | undefined;
+  /** The stop text of the request that ended the output, if it is known. Called at the last event. */
+  readStop(): string | undefined;
 }
 
 interface OpenBlock {
@@ -54,6 +56,8 @@ export class MessageEvents {
   private out: MessageEvent[] = [];
   private readonly order = new BlockOrder((event) => this.out.push(event));
   private blocks = 0;
+  /** Whether a provider of this format responds, whose fields are not completed. */
+  private isNative = false;
   /** By item and part. */
   private readonly open = new Map<string, OpenBlock>();
   /** Keys of the calls that got arguments since another block began. A provider may open thousands of calls. */
@@ -120,7 +124,9 @@ export class MessageEvents {
   }
 
   private start({ id, model }: ResponseObject): void {
-    const { usage, fields } = this.facts.readStart() ?? {};
+    const native = this.facts.readStart();
+    const { usage, fields } = native ?? {};
+    this.isNative = native !== undefined;
     this.out.push({
       type: 'message_start',
       message: {
@@ -133,8 +139,9 @@ export class MessageEvents {
         stop_sequence: null,
         stop_details: null,
         container: null,
-        ...fields,
+        ...(native ? fields : { diagnostics: null }),
         usage: {
+          ...(native ? undefined : translatedUsage),
           input_tokens: this.facts.estimateInput(),
           cache_creation_input_tokens: 0,
           cache_read_input_tokens: 0,
@@ -166,6 +173,8 @@ export class MessageEvents {
 
   private stop(block: OpenBlock): void {
     if (block.isClosed) return;
+    if (block.type === 'tool_use' && block.text === '')
+      this.push(block, { type: 'input_json_delta', partial_json: '' });
     block.isClosed = true;
     this.order.take({ type: 'content_block_stop', index: block.index });
   }
@@ -207,7 +216,7 @@ export class MessageEvents {
     const { type, call_id: id, name, [NATIVE_FIELD]: native } = event['item'] as OutputItem;
     if (type !== 'function_call') return;
     const more = isObject(native) ? native : {};
-    this.openBlock(itemKey(event), 'tool_use', { type: 'tool_use', id, name, input: {}, ...more });
+    this.openBlock(itemKey(event), 'tool_use', { type: 'tool_use', id, name, ...this.callerOf(), input: {}, ...more });
   }
 
   private addArguments(event: Event): void {
@@ -235,7 +244,7 @@ export class MessageEvents {
         return;
       case 'custom_tool_call': {
         const input = { input: String(item['input'] ?? '') };
-        this.addWhole({ type: 'tool_use', id: item['call_id'], name: item['name'], input });
+        this.addWhole({ type: 'tool_use', id: item['call_id'], name: item['name'], ...this.callerOf(), input });
         return;
       }
       case 'mcp_list_tools':
@@ -245,21 +254,37 @@ export class MessageEvents {
     }
   }
 
-  /** Adds a block without deltas. */
+  /** The field of a call that the public schema requires: no code of the provider has made the call. */
+  private callerOf(): { caller?: { type: 'direct' } } {
+    return this.isNative ? {} : { caller: { type: 'direct' } };
+  }
+
+  /** Adds a block at once. The input of a call is a delta: some clients reject a call without one. */
   private addWhole(content: ContentBlock): void {
     this.closeFinishedCalls();
     const index = this.blocks++;
-    this.order.take({ type: 'content_block_start', index, content_block: content });
+    const { input } = content;
+    const start = input === undefined ? content : { ...content, input: {} };
+    this.order.take({ type: 'content_block_start', index, content_block: start });
+    if (input !== undefined) {
+      const delta: BlockDelta = { type: 'input_json_delta', partial_json: JSON.stringify(input) };
+      this.order.take({ type: 'content_block_delta', index, delta });
+    }
     this.order.take({ type: 'content_block_stop', index });
   }
 
-  /** Adds the signature: that of the provider, or the sealed item of one of another format. */
+  /**
+   * Adds the signature: that of the provider, or the sealed item of one of another format. A thought of another format
+   * without a text is an empty one, because some clients do not know `redacted_thinking`.
+   */
   private endThought(key: string, item: ReasoningItem): void {
     const isNative = item.format === claudeFormat;
     if (!this.open.has(key) && !(isNative && item.signature)) {
       if (!item.encrypted_content) return;
-      this.addWhole({ type: 'redacted_thinking', data: isNative ? item.encrypted_content : sealReasoning(item) });
-      return;
+      if (isNative) {
+        this.addWhole({ type: 'redacted_thinking', data: item.encrypted_content });
+        return;
+      }
     }
     const block =
       this.open.get(key) ?? this.openBlock(key, 'thinking', { type: 'thinking', thinking: '', signature: '' });
@@ -272,7 +297,12 @@ export class MessageEvents {
     for (const key of [...this.open.keys()]) this.close(key);
     const native = this.facts.readEnd();
     const usage = writeMessageUsage(response.usage, native?.usage, response.service_tier);
-    const delta = { stop_sequence: null, ...native?.delta, stop_reason: this.findReason(native, response) };
+    const reason = this.findReason(native, response);
+    const stop = native || reason !== 'end_turn' ? undefined : this.facts.readStop();
+    const delta =
+      stop === undefined
+        ? { stop_sequence: null, ...(native?.delta ?? endFields), stop_reason: reason }
+        : { stop_sequence: stop, ...endFields, stop_reason: 'stop_sequence' };
     this.out.push({ type: 'message_delta', delta, usage, ...native?.fields });
     const { router_metadata: given } = response;
     const metadata = given && renameMetadata(given, this.facts.rename);
@@ -300,6 +330,9 @@ export class MessageEvents {
     });
   }
 }
+
+/** Fields of `message_delta` that the public schema requires. */
+const endFields = { container: null, stop_details: null };
 
 const itemKey = (event: Event): string => String(event['output_index']);
 const partKey = (event: Event): string => `${String(event['output_index'])}/${String(event['content_index'])}`;

@@ -80,6 +80,6 @@ export class MessageFold {
   /** Arguments that are no object, such as interrupted ones, are an object with the text. */
   private endBlock(block: ContentBlock | undefined): void {
     const text = block && this.inputs.get(block);
-    if (block && text !== undefined) block['input'] = parseObject(text, 'arguments') ?? { arguments: text };
+    if (block && text) block['input'] = parseObject(text, 'arguments') ?? { arguments: text };
   }
 }

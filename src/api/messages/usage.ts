@@ -1,6 +1,16 @@
 import type { WireUsage } from '../../domain/usage.ts';
 import type { MessageUsage } from './wire.ts';
 
+/** Counts that the public schema requires, and that a provider of another format does not have. */
+export const translatedUsage = {
+  cache_creation: null,
+  inference_geo: null,
+  output_tokens_details: null,
+  server_tool_use: null,
+  service_tier: null,
+  speed: null,
+} as const;
+
 /**
  * Writes the usage of a response in the terms of the format: its input tokens exclude those of the cache.
  *
@@ -19,13 +29,14 @@ export function writeMessageUsage(
   const reasoning = usage?.output_tokens_details.reasoning_tokens ?? 0;
   const searches = usage?.server_tool_use_details?.web_search_requests ?? 0;
   const written: MessageUsage = {
-    ...withoutCost(native),
+    ...(native ? withoutCost(native) : translatedUsage),
     input_tokens: Math.max(0, input - read - stored),
     cache_creation_input_tokens: stored,
     cache_read_input_tokens: read,
     output_tokens: output,
   };
-  if (searches > 0) written['server_tool_use'] ??= { web_search_requests: searches };
+  if (details?.cache_creation) written['cache_creation'] ??= details.cache_creation;
+  if (searches > 0) written['server_tool_use'] ??= { web_search_requests: searches, web_fetch_requests: 0 };
   if (reasoning > 0) written['output_tokens_details'] ??= { thinking_tokens: reasoning };
   if (tier) written['service_tier'] = tier === 'default' ? 'standard' : tier;
   if (usage) {

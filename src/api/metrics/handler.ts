@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../domain/caller.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { readSentKeys } from '../../http/read-sent-keys.ts';
 import { contentType, type MetricFamily, writeExposition } from '../../platform/telemetry/exposition.ts';
 import { isLoopback } from '../../platform/telemetry/is-loopback.ts';
 
@@ -11,7 +12,7 @@ export interface MetricsParts {
   /** Whether the server listens on loopback only. */
   isLocal: boolean;
   /** @throws {GatewayError} `authentication` */
-  identify: (authorization: string | undefined) => Caller | Promise<Caller>;
+  identify: (sent: readonly string[]) => Caller | Promise<Caller>;
 }
 
 /** Headers of a proxy. They show that the request comes from elsewhere, although the proxy runs on this machine. */
@@ -34,7 +35,7 @@ export function createMetricsHandler({ collect, access, isLocal, identify }: Met
     if (allowed === 'off')
       throw new GatewayError('not_found', 'There is no GET /metrics here (server.metrics is off).');
     const isOpen = allowed === 'public' || (allowed === 'loopback' && isLocal && isAskedHere(request));
-    if (!isOpen && (await identify(request.headers.authorization)).kind !== 'management') {
+    if (!isOpen && (await identify(readSentKeys(request))).kind !== 'management') {
       throw new GatewayError('permission_denied', 'Only management keys can perform this operation.');
     }
     reply.type(contentType);

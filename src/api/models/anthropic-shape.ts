@@ -8,13 +8,25 @@ const MAX_LIMIT = 1000;
 /** Whether a client expects the shapes of Anthropic's API, whose clients send its version. */
 export const isAnthropicClient = (headers: IncomingHttpHeaders): boolean => headers['anthropic-version'] !== undefined;
 
-/** A model as Anthropic's API shows it. Clients ignore its other fields. */
-export const writeAnthropicModel = ({ model }: ModelRow): Record<string, unknown> => ({
-  type: 'model',
-  id: model.id,
-  display_name: model.name,
-  created_at: new Date(model.created * 1000).toISOString().replace('.000Z', 'Z'),
-});
+/** A model as Anthropic's API shows it. A field that the catalog does not know is null. */
+export function writeAnthropicModel({ model, contextLength, endpoints }: ModelRow): Record<string, unknown> {
+  const outputs = endpoints.flatMap(({ maxOutputTokens }) => maxOutputTokens ?? []);
+  return {
+    type: 'model',
+    id: model.id,
+    display_name: model.name,
+    created_at: writeTime(model.created * 1000),
+    lifecycle: 'active', // the list has no model after its last day
+    line: null,
+    max_input_tokens: contextLength ?? null,
+    max_tokens: outputs.length === 0 ? null : Math.max(...outputs),
+    capabilities: null,
+    deprecated_at: null,
+    retires_at: model.expirationDate === undefined ? null : writeTime(Date.parse(model.expirationDate)),
+  };
+}
+
+const writeTime = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z');
 
 /**
  * Writes a page of the list: `limit` models after `after_id`, or before `before_id`.

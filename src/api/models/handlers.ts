@@ -4,6 +4,7 @@ import { parseSlug, type Slug, withoutVariant } from '../../catalog/slug.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { EndpointFacts, Model } from '../../domain/endpoint.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import { isGeminiClient } from '../../http/gemini-paths.ts';
 import { excludeByGuardrails } from '../../routing/guardrail.ts';
 import type { Health } from '../../routing/health.ts';
 import { noEndpoints } from '../../routing/refusals.ts';
@@ -11,6 +12,9 @@ import type { LatestAlias } from '../../routing/routers/router.ts';
 import { cutPage, filterRows, type ModelQuery, readModelQuery, sortRows, writeNextLink } from './filters.ts';
 import { canUse, describeRow, isAllowed, listRows, type ModelRow } from '../../routing/model-rows.ts';
 import { isAnthropicClient, writeAnthropicList, writeAnthropicModel } from './anthropic-shape.ts';
+import { readModelPath } from '../gemini/target.ts';
+import { writeGeminiList, writeGeminiModel } from './gemini-shape.ts';
+import { writeCodexModels } from './codex-shape.ts';
 import { writeEndpoint } from './write-endpoint.ts';
 import { writeArchitecture, writeListedModel, writeModel } from './write-model.ts';
 
@@ -43,6 +47,8 @@ export function createModelsHandlers(
   | 'countModels'
   | 'findModel'
   | 'retrieveModel'
+  | 'listGeminiModels'
+  | 'findGeminiModel'
   | 'listEndpoints'
   | 'listZeroRetentionEndpoints'
   | 'listProviders',
@@ -70,6 +76,9 @@ export function createModelsHandlers(
       const { limit: _, ...filters } = given; // its limit is another one
       return writeAnthropicList(listed(all, readModelQuery(filters)), given);
     }
+    if (isGeminiClient(request.headers)) {
+      return writeGeminiList(listed(all, readModelQuery({ output_modalities: 'all' })), sent);
+    }
     const query = readModelQuery(given);
     const rows = sortRows(listed(all, query), query.sort, (id) => health.figures(id));
     const { page, next } = cutPage(rows, query);
@@ -78,14 +87,16 @@ export function createModelsHandlers(
       data: page.map(writeListedModel),
       total_count: rows.length,
       links: { next: writeNextLink(request.routeOptions.url ?? '/api/v1/models', sent, next) },
-      // Codex keeps its own descriptions, which have its instructions. Source: BerriAI/litellm#36854
-      ...(sent['client_version'] !== undefined && { models: [] }),
+      ...(sent['client_version'] !== undefined && { models: writeCodexModels(page, String(sent['client_version'])) }),
     };
   };
   const find = async (slug: string, caller: Caller): Promise<ModelRow | undefined> => {
     const id = catalog().findModel(slug)?.id ?? slug.toLowerCase();
     return (await rowsFor(caller)).find(({ model }) => model.id.toLowerCase() === id);
   };
+
+  const findGemini = async (request: FastifyRequest) =>
+    writeGeminiModel(await getNamed(request, readModelPath(request.params, catalog)));
 
   return {
     /** `GET /models` and `GET /models/user`: the models that the caller can use. */
@@ -109,9 +120,18 @@ export function createModelsHandlers(
 
     /** `GET /models/{author}/{slug}`, where clients of the compatible API look for a model: not in `data`. */
     async retrieveModel(request) {
+      if (isGeminiClient(request.headers)) return findGemini(request);
       const row = await getNamed(request);
       return isAnthropicClient(request.headers) ? writeAnthropicModel(row) : writeListedModel(row);
     },
+
+    /** `GET /v1beta/models` and `GET /v1beta/models/{model}`, for clients of Google. */
+    listGeminiModels: async (request) =>
+      writeGeminiList(
+        listed(await rowsFor(request.caller!), readModelQuery({ output_modalities: 'all' })),
+        request.query as Record<string, unknown>, // as Fastify parses a query string
+      ),
+    findGeminiModel: findGemini,
 
     /** `GET /models/{author}/{slug}/endpoints`. */
     async listEndpoints(request) {
@@ -161,8 +181,10 @@ export function createModelsHandlers(
   };
 
   /** Returns the model that the rest of the path names. @throws {GatewayError} `not_found` */
-  async function getNamed(request: FastifyRequest): Promise<ModelRow> {
-    const { '*': named } = request.params as { '*': string }; // the route has them
+  async function getNamed(
+    request: FastifyRequest,
+    named = (request.params as { '*': string })['*'], // the route has it
+  ): Promise<ModelRow> {
     const slug = parseSlug(named);
     const row = await find(slug.model, request.caller!);
     if (!row) throw await notFound(slug, request.caller!);
@@ -196,16 +218,20 @@ export function createModelsHandlers(
     const [usable] = findUsable(slug, caller);
     if (usable) {
       const why = `${usable.provider.name} passes on every name of its shape, so it may respond anyway`;
-      return new GatewayError('not_found', `${shown} is not in the catalog; ${why}.`);
+      return new GatewayError('model_unavailable', `${shown} is not in the catalog; ${why}.`);
     }
     const forbidden = catalog()
       .find(slug.model)
       .find((endpoint) => canUse(endpoint, caller));
     const exclusion = forbidden && excludeByGuardrails(forbidden, caller.guardrails, catalog());
-    if (exclusion) return new GatewayError('not_found', `${shown} at ${forbidden.provider.name} ${exclusion.reason}.`);
+    if (exclusion)
+      return new GatewayError('model_unavailable', `${shown} at ${forbidden.provider.name} ${exclusion.reason}.`);
     const known = catalog().findKnown(base);
     if (known) return noEndpoints(slug.model, undefined, known.providers);
-    return new GatewayError('not_found', `There is no model ${shown} here; GET /api/v1/models lists the models.`);
+    return new GatewayError(
+      'model_unavailable',
+      `There is no model ${shown} here; GET /api/v1/models lists the models.`,
+    );
   }
 }
 

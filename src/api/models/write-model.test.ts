@@ -18,7 +18,7 @@ describe('a model', () => {
   it('without facts has every required field, null or empty', () => {
     expect(write('a/b')).toEqual({
       id: 'a/b',
-      canonical_slug: 'a/b-19700101',
+      canonical_slug: 'a/b',
       name: 'a/b',
       created: 0,
       context_length: null,

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RerankFinish, RerankRequest } from '../../domain/rerank.ts';
 import type { Route } from '../../http/routes.ts';
+import { estimateRerankTokens } from '../../pipeline/accounting/reserved-tokens.ts';
 import { createRetrieval } from '../../pipeline/create-retrieval.ts';
 import { rerankTask } from '../../pipeline/retrieval/rerank-task.ts';
 import type { RetrievalPipeline } from '../../pipeline/retrieval-pipeline.ts';
@@ -33,6 +34,7 @@ export function createRerankHandler(parts: RerankParts): Route['handler'] {
     const { model, models } = wanted;
     return {
       settings: { ...(model !== undefined && { model }), ...(models && { models }) },
+      estimateTokens: () => estimateRerankTokens(wanted),
       deadline: { ms: parts.requestMs(), setting: 'timeouts.request_ms' },
       ignoredFields,
       clamped: [],

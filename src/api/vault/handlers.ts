@@ -40,7 +40,6 @@ export function createVaultHandlers(parts: VaultApiParts): Record<VaultHandlerNa
     (place: (request: FastifyRequest) => VaultPlace): ManagementHandler =>
     async (request) => {
       try {
-        readQuery(request, () => {});
         const body = { ...checkPutSecret(request.body), ...nameOf(request) };
         return { data: writeSecret(await call(() => putSecret(parts, callerOf(request), place(request), body))) };
       } finally {
@@ -50,7 +49,6 @@ export function createVaultHandlers(parts: VaultApiParts): Record<VaultHandlerNa
   const remove =
     (place: (request: FastifyRequest) => VaultPlace): ManagementHandler =>
     async (request, reply) => {
-      readQuery(request, () => {});
       const { name } = nameOf(request);
       await call(() => deleteSecret(parts, callerOf(request), place(request), name));
       return reply.code(204).send();
@@ -66,7 +64,6 @@ export function createVaultHandlers(parts: VaultApiParts): Record<VaultHandlerNa
     putInternSecret: put(ofIntern),
     deleteInternSecret: remove(ofIntern),
     async copyInternSecrets(request) {
-      readQuery(request, () => {});
       const { names } = checkCopySecrets(request.body);
       const copied = await call(() => copySecrets(parts, callerOf(request), internOf(request), names));
       return { data: copied.map(writeSecret) };

@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
 import type { Config } from '../../config/schema.ts';
 import { openPostgresStorage } from '../../platform/storage/postgres/open.ts';
 import { openSqliteStorage } from '../../platform/storage/sqlite/open.ts';
-import { describeStore, findStoreFile } from '../describe-store.ts';
+import { describeStore, findMissingFile, findStoreFile } from '../describe-store.ts';
 import { readMessage } from '../terminal.ts';
 import type { Finding } from './finding.ts';
 
@@ -11,10 +10,9 @@ export async function checkStorage(config: Pick<Config, 'storage'>): Promise<Fin
   const subject = 'storage';
   const file = findStoreFile(config);
   const place = describeStore(config);
-  if (file !== undefined && file !== ':memory:' && !existsSync(file)) {
-    return { status: 'ok', subject, says: `SQLite ${place}, created at the first start` };
-  }
   try {
+    if (findMissingFile(config) !== undefined)
+      return { status: 'ok', subject, says: `SQLite ${place}, created at the first start` };
     const store = await (file === undefined
       ? openPostgresStorage(config.storage.url, { poolSize: 1 })
       : openSqliteStorage(file));

@@ -5,7 +5,7 @@ import { type CommandParts, includeByokOption, type SourceOptions } from './comm
 
 /** Adds `headgate guardrails`. */
 export function addGuardrailCommands(program: Command, parts: CommandParts): void {
-  const { addGroup, loadForStore, readConfig, terminal } = parts;
+  const { addGroup, findStore, loadForStore, readConfig, terminal } = parts;
   const { add } = addGroup(
     program,
     'guardrails',
@@ -40,7 +40,7 @@ export function addGuardrailCommands(program: Command, parts: CommandParts): voi
     .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { json?: boolean; workspace?: string }) => {
       const { printGuardrails } = await import('../guardrails.ts');
-      await printGuardrails(terminal, await readConfig(options), options);
+      await printGuardrails(terminal, await findStore(options), options);
     });
   add('show', 'print a guardrail with its keys and members')
     .argument(...guardrailArgument)

@@ -87,6 +87,6 @@ Examples:
   $ headgate keys create --name trial --limit 5 --limit-reset monthly
   $ headgate keys list
   $ headgate keys update app --limit 20 --name production
-  $ headgate keys update app --requests-per-minute 600 --concurrent-streams 20
+  $ headgate keys update app --requests-per-minute 600 --concurrent-requests 20
   $ headgate keys rotate app --grace 1h
   $ headgate keys disable app`;

@@ -5,20 +5,20 @@ import type { CommandParts, SourceOptions } from './command-parts.ts';
 
 /** Adds `headgate members`. */
 export function addMemberCommands(program: Command, parts: CommandParts): void {
-  const { addGroup, readConfig, terminal } = parts;
+  const { addGroup, findStore, readConfig, terminal } = parts;
   const { add } = addGroup(program, 'members', 'list members, and limit how often their keys may be used', examples);
   add('list', 'list all members, the oldest first')
     .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { printMembers } = await import('../members.ts');
-      await printMembers(terminal, await readConfig(options), options);
+      await printMembers(terminal, await findStore(options), options);
     });
   add('show', 'print a member')
     .argument(...memberArgument)
     .option(...jsonOption)
     .action(async (id: string, options: SourceOptions & JsonOption) => {
       const { showMember } = await import('../members.ts');
-      await showMember(terminal, await readConfig(options), id, options);
+      await showMember(terminal, await findStore(options), id, options);
     });
   withRateOptions(add('update', 'change the rate limits of a member'))
     .argument(...memberArgument)

@@ -5,7 +5,7 @@ import type { CommandParts, SourceOptions } from './command-parts.ts';
 
 /** Adds `headgate requests`. */
 export function addRequestCommands(program: Command, parts: CommandParts): void {
-  const { addGroup, readConfig, terminal } = parts;
+  const { addGroup, findStore, terminal } = parts;
   const { add } = addGroup(program, 'requests', 'list the last requests, follow them, show one in full', examples);
   add('list', 'list the last requests, the newest last; what "headgate requests" alone does', { isDefault: true })
     .argument('[id]', 'print this request in full, as "show" does')
@@ -18,16 +18,17 @@ export function addRequestCommands(program: Command, parts: CommandParts): void 
     .option('--member <id>', 'owner of the key')
     .option('--workspace <name>', 'id, slug or name')
     .option('--session <id>', 'session_id of the requests')
+    .option('--external-user <hash>', 'end user, by the hash that a request shows as external_user')
     .option('--since <date>', 'first day (UTC), or a time')
     .option('--until <date>', 'last day (UTC), or a time')
     .option('--json', 'print a JSON list; with --follow, a line of JSON for each request')
     .action(async (id: string | undefined, options: SourceOptions & ListRequestsOptions) => {
       const { printRequests, showRequest } = await import('../requests.ts');
-      if (id === undefined) return printRequests(terminal, await readConfig(options), options);
+      if (id === undefined) return printRequests(terminal, await findStore(options), options);
       const { config: _config, data: _data, json, ...filters } = options;
       const [filter] = Object.keys(filters);
       if (filter !== undefined) throw new CommandError(`--${filter} filters a list. Omit it, or the id.`);
-      await showRequest(terminal, await readConfig(options), id, { json });
+      await showRequest(terminal, await findStore(options), id, { json });
     });
   add('show', 'print a request in full')
     .argument('[id]', 'generation id, or the end of it that the list shows (the last request)')
@@ -35,7 +36,7 @@ export function addRequestCommands(program: Command, parts: CommandParts): void 
     .option('--json', 'print JSON')
     .action(async (id: string | undefined, options: SourceOptions & ShowRequestOptions) => {
       const { showRequest } = await import('../requests.ts');
-      await showRequest(terminal, await readConfig(options), id, options);
+      await showRequest(terminal, await findStore(options), id, options);
     });
 }
 

@@ -5,7 +5,7 @@ import type { CommandParts, SourceOptions } from './command-parts.ts';
 
 /** Adds `headgate ledger`, `credits` and `budgets`. */
 export function addSpendingCommands(program: Command, parts: CommandParts): void {
-  const { addGroup, command, load, loadForStore, readConfig, terminal } = parts;
+  const { addGroup, command, findStore, load, loadForStore, readConfig, terminal } = parts;
   const { add: addToLedger } = addGroup(
     program,
     'ledger',
@@ -27,7 +27,7 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
     .option(...jsonOption)
     .action(async (id: string, options: SourceOptions & JsonOption) => {
       const { showEntry } = await import('../ledger.ts');
-      await showEntry(terminal, await readConfig(options), id, options);
+      await showEntry(terminal, await findStore(options), id, options);
     });
 
   const { add: addToCredits } = addGroup(
@@ -51,7 +51,7 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
     .option('--json', 'print JSON')
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { showCredits } = await import('../credits.ts');
-      await showCredits(terminal, await readConfig(options), options);
+      await showCredits(terminal, await findStore(options), options);
     });
 
   command(program, 'budgets', 'list all spending limits, their usage and what is left', budgetsExamples)

@@ -6,13 +6,13 @@ import { type CommandParts, includeByokOption, type SourceOptions } from './comm
 
 /** Adds `headgate workspaces`. */
 export function addWorkspaceCommands(program: Command, parts: CommandParts): void {
-  const { addGroup, loadForStore, readConfig, terminal } = parts;
+  const { addGroup, findStore, loadForStore, readConfig, terminal } = parts;
   const { add } = addGroup(program, 'workspaces', 'create, list, change and delete workspaces', examples);
   add('list', 'list all workspaces, the oldest first')
     .option('--json', 'print a JSON list')
     .action(async (options: SourceOptions & { json?: boolean }) => {
       const { printWorkspaces } = await import('../workspaces.ts');
-      await printWorkspaces(terminal, await readConfig(options), options);
+      await printWorkspaces(terminal, await findStore(options), options);
     });
   add('show', 'print a workspace with its settings')
     .argument(...workspaceArgument)

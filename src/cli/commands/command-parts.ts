@@ -30,7 +30,7 @@ export interface CommandParts {
   createLoader(options: SourceOptions): Promise<() => LoadedConfig>;
   /** Loads what the store needs, and the given parts of the configuration. */
   loadForStore(options: SourceOptions, ...parts: Path[]): Promise<LoadedConfig>;
-  /** Finds the store. Loads the configuration only if it may name another one than the default. */
+  /** Finds the store. Loads the configuration only if it may name another one than the default, or has changed. */
   findStore(options: SourceOptions): Promise<Pick<Config, 'storage'>>;
   /** Loads what the store needs. */
   readConfig(options: SourceOptions): Promise<Config>;
@@ -48,8 +48,11 @@ export function createCommandParts(terminal: Terminal, exit: (code: number) => v
     ...(file === undefined ? undefined : { file }),
   });
   const createLoader = async (options: SourceOptions): Promise<() => LoadedConfig> => {
-    const { loadConfig } = await import('../../config/load.ts');
-    return () => loadConfig(readSources(options));
+    const [{ loadConfig }, { checkWrittenDialect }] = await Promise.all([
+      import('../../config/load.ts'),
+      import('../../compose/check-dialect.ts'),
+    ]);
+    return () => loadConfig({ ...readSources(options), checkDialect: checkWrittenDialect });
   };
   const loadForStore = async (options: SourceOptions, ...parts: Path[]): Promise<LoadedConfig> => {
     const { loadNeededConfig } = await import('../load-needed-config.ts');
@@ -62,8 +65,13 @@ export function createCommandParts(terminal: Terminal, exit: (code: number) => v
     createLoader,
     loadForStore,
     async findStore(options) {
-      const { findDefaultStore } = await import('../find-default-store.ts');
-      return findDefaultStore(readSources(options)) ?? (await loadForStore(options)).config;
+      const { findDefaultStore, rememberConfig } = await import('../find-default-store.ts');
+      const sources = readSources(options);
+      const found = findDefaultStore(sources);
+      if (found) return found;
+      const loaded = await loadForStore(options);
+      rememberConfig(sources, loaded);
+      return loaded.config;
     },
     readConfig: async (options) => (await loadForStore(options)).config,
     command: (parent, name, description, examples) =>

@@ -239,6 +239,7 @@ general_settings: { master_key: sk-master-secret, database_url: "postgres://u:fi
           max_budget: 20,
           budget_duration: '7d',
           rpm_limit: 60,
+          max_parallel_requests: 4,
           tpm_limit: null,
           spend: 3,
           metadata: {},
@@ -254,7 +255,7 @@ general_settings: { master_key: sk-master-secret, database_url: "postgres://u:fi
     const { bootstrap } = load(imported);
     expect(bootstrap.keys).toMatchObject([
       { name: 'litellm-master' },
-      { name: 'shop backend', workspace: 'Shop', member: 'ada', requests_per_minute: 60 },
+      { name: 'shop backend', workspace: 'Shop', member: 'ada', requests_per_minute: 60, concurrent_requests: 4 },
       { name: 'trial', workspace: 'main', acts_as: 'organization', credit_usd: 5, disabled: true },
     ]);
     expect(bootstrap.members).toMatchObject([{ id: 'ada', workspaces: ['Shop'] }]);

@@ -34,7 +34,7 @@ const providers: Readonly<Record<string, ForeignProvider>> = list.providers;
 const reasons: Readonly<Record<string, string>> = {
   api_version: 'is not needed: the gateway uses the v1 API',
   order: 'endpoints have weights, no order',
-  max_parallel_requests: 'there is no such limit; limits.models[].concurrent_streams counts streams',
+  max_parallel_requests: 'limits.models[].concurrent_requests limits a model, not a deployment',
   tags: 'there are no tags; use guardrails, or provider.only in requests',
   region_name: 'is not needed',
   drop_params: 'is not needed: unsupported fields are left out and named in X-Router-Dropped-Fields',

@@ -80,6 +80,7 @@ function readKey(
     found.members.set(member, (found.members.get(member) ?? new Set()).add(workspace));
   }
   const rates = { rpm: section.takeNumber('rpm_limit'), tpm: section.takeNumber('tpm_limit') };
+  const parallel = section.takeNumber('max_parallel_requests');
   const budget = readKeyBudget(section);
   found.keys.push({
     key: `\${${variable}}`,
@@ -90,6 +91,7 @@ function readKey(
     ...(budget.total !== undefined && { credit_usd: budget.total }),
     ...(rates.rpm && { requests_per_minute: Math.floor(rates.rpm) }),
     ...(rates.tpm && { tokens_per_minute: Math.floor(rates.tpm) }),
+    ...(parallel && { concurrent_requests: Math.floor(parallel) }),
   });
   const models = section.take('models');
   const allowed =

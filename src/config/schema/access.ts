@@ -11,12 +11,12 @@ const limitFields = {
   }),
   tokens_per_minute: Type.Integer({
     description:
-      'Input and output tokens within 60 seconds. The limit rejects the request after the one that exceeded it. 0: no limit.',
+      'Input and output tokens within 60 seconds. [Estimates](../guides/limits.md#rates) are reserved for requests in flight. 0: no limit.',
     default: 0,
     minimum: 0,
   }),
-  concurrent_streams: Type.Integer({
-    description: 'Open streams at a time. 0: no limit.',
+  concurrent_requests: Type.Integer({
+    description: 'Requests in flight at a time, streamed or buffered. 0: no limit.',
     default: 0,
     minimum: 0,
   }),
@@ -35,7 +35,7 @@ const ownLimit = (description: string) =>
 const ownLimitFields = {
   requests_per_minute: ownLimit('Requests within 60 seconds.'),
   tokens_per_minute: ownLimit('Input and output tokens within 60 seconds.'),
-  concurrent_streams: ownLimit('Open streams at a time.'),
+  concurrent_requests: ownLimit('Requests in flight at a time, streamed or buffered.'),
 };
 
 const bootstrapKey = Type.Object({

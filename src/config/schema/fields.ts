@@ -12,7 +12,10 @@ export const byteField = (description: string, value: number, more: { restart?: 
 export const priceField = (description: string) =>
   Type.Optional(
     Type.Union(
-      [Type.Number({ minimum: 0 }), Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?$', says: 'must be a decimal number' })],
+      [
+        Type.Number({ minimum: 0 }),
+        Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$', says: 'must be a decimal number' }),
+      ],
       { description },
     ),
   );

@@ -40,7 +40,7 @@ const fileParser = Type.Object({
   ),
   memory: byteField('Memory of one thread that reads files: of its heap and its buffers together.', 268_435_456),
   parallel: countField(
-    'Number of files that one process reads at the same time, each in its own thread. One workspace has at most one less, if there are several.',
+    'Number of files that one process reads at the same time, each in its own thread. One workspace has at most one less, if there are several. A file of a workspace that has none in a thread waits for at most a second for each such workspace before it.',
     3,
     64,
   ),

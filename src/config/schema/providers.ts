@@ -95,7 +95,7 @@ const model = Type.Object({
   ),
   rules_of: Type.Optional(
     textField(
-      'Name of the model whose rules hold, for a deployment with a name of its own: `gpt-5-mini`. Absent: `upstream_model`.',
+      'Name of the model whose rules hold, for a deployment with a name of its own: `gpt-5-mini`. Absent: `upstream_model`, and `model` if that is an ARN.',
     ),
   ),
   dialect: Type.Optional(

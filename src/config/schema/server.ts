@@ -3,9 +3,11 @@ import { byteField, milliseconds, optionalMilliseconds } from './fields.ts';
 
 export const serverSection = Type.Object({
   host: Type.String({
-    description: 'Address to listen on. `0.0.0.0`: all addresses.',
+    description: 'Address to listen on. `0.0.0.0`: all addresses. `::`: all, with IPv6.',
     default: '127.0.0.1',
     minLength: 1,
+    pattern: '^[A-Za-z0-9_.:%-]*$',
+    says: 'must be a host name or an address, without a scheme, brackets and path',
     restart: true,
   }),
   port: Type.Integer({
@@ -58,11 +60,12 @@ export const serverSection = Type.Object({
   ),
   cors_origins: Type.Array(
     Type.String({
-      pattern: '^(\\*|https?://[^/?#@\\s]+)$',
-      says: 'must be an origin like `https://app.example.com`, or `*`',
+      pattern: '^(\\*|https?://(\\*\\.)?[^*/?#@\\s]+)$',
+      says: 'must be an origin like `https://app.example.com` or `https://*.example.com`, or `*`',
     }),
     {
-      description: 'Origins whose pages may call the gateway. `*`: any. Empty: CORS is off.',
+      description:
+        'Origins whose pages may call the gateway: `https://app.example.com`, `https://*.example.com` for its subdomains, or `*` for any. Empty: CORS is off.',
       default: [],
       restart: true,
     },
@@ -70,6 +73,21 @@ export const serverSection = Type.Object({
   keep_alive_comment_ms: milliseconds(
     'Idle time after which a stream gets a comment, so that proxies keep it open. 0: never.',
     10_000,
+    0,
+  ),
+  socket_ping_ms: milliseconds(
+    'Interval of the pings of a WebSocket. One whose client neither responds nor reads within two intervals is closed. 0: never.',
+    30_000,
+    0,
+  ),
+  socket_idle_ms: milliseconds(
+    'Time without a response after which a WebSocket is closed, with its conversation. 0: never.',
+    900_000,
+    0,
+  ),
+  socket_lifetime_ms: milliseconds(
+    'Age after which a WebSocket is closed, once its responses are complete. 0: never.',
+    3_600_000,
     0,
   ),
   drain_ms: optionalMilliseconds(
@@ -88,5 +106,11 @@ export const serverSection = Type.Object({
     description:
       'Access to `GET /metrics`. `management`: with a management key. `public`: without a key. `off`: none. `loopback`: without a key if the gateway listens on loopback, the `Host` header is a loopback address or `localhost`, and no header of a proxy is present; otherwise with a management key.',
     default: 'loopback',
+  }),
+  metrics_callers: Type.Enum(['none', 'workspace', 'key'], {
+    description:
+      'Labels of the costs, tokens and responses of callers in `GET /metrics`. `key`: the workspace and the key. At most 1,000 of them; all others count as `other`.',
+    default: 'workspace',
+    restart: true,
   }),
 });

@@ -35,6 +35,13 @@ describe('normalized text', () => {
     ],
     ['marks of other scripts stay', 'नमस्ते สวัสดี שָׁלוֹם か\u3099', 'नमस्ते สวัสดี שָׁלוֹם か\u3099'],
     ['signs that contain a mark', '\u00b4 \u00a8', '    '.slice(1)],
+    ['escapes of JSON', String.raw`{"to":"j\u0061ne\/b\n\"\\\t"}`, '{"to":"jane/b\n"\\\t"}'],
+    ['escapes of other forms of characters', String.raw`\ud835\udc23\uFF41\u200bne`, 'jane'],
+    ['an escape of an escape, once', String.raw`\\u0061`, String.raw`\u0061`],
+    ['backslashes that begin no escape', '\\w+ \\u00 \\', '\\w+ \\u00 \\'],
+    ['colors and positions of terminals', '\u001b[1;31mja\u001b[0mne\u001b(B \u009b2Ka \u001b\u001b[?25lb', 'jane a b'],
+    ['escaped colors', String.raw`ja\u001b[0mne`, 'jane'],
+    ['what only looks like a code of a terminal', '[0m \u001bM \u001b[12é \u001b(é', '[0m M é é'],
     ['an unpaired surrogate', 'a\ud835', 'a\ud835'],
   ])('%s', (_what, text, normal) => {
     expect(normalizeText(text)).toBe(normal);
@@ -64,8 +71,14 @@ const character = fc.oneof(
     '\ud835',
     '\0',
     '\u00a0',
+    '\u001b[31m',
+    '\u001b',
+    '[',
+    '\\n',
+    '\\u0061',
+    '\\ud835\\udc23',
   ),
-  fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).filter((one) => one !== '\\'), // half an escape
 );
 
 describe('the positions of normalized text', () => {

@@ -1,15 +1,18 @@
 import { DROPPED, formOf, KEPT, MARK, REPLACED, replacementOf } from './character-forms.ts';
+import { readEscapedCharacter } from './json-escape.ts';
 import { OffsetMap } from './offset-map.ts';
 
 /** Characters that may be left out in a row. Bounds the original of a match. */
 export const MAX_DROPPED = 4096;
 
-/** Whether a text is ASCII without control characters other than white space: normalizing does not change it. */
-export const isPlain = (text: string): boolean => !/[^\t-\r -~]/.test(text);
+const BACKSLASH = 0x5c;
+
+/** Whether a text is ASCII without backslashes, and control characters other than white space: normalizing does not change it. */
+export const isPlain = (text: string): boolean => !/[^\t-\r -[\]-~]/.test(text);
 
 /**
  * Normalizes a text that arrives in pieces, so that filters find what is disguised. Each character is normalized for itself,
- * so the result does not depend on where the pieces end. A surrogate pair must be in one piece.
+ * so the result does not depend on where the pieces end. A surrogate pair must be in one piece, and so must escapes of JSON.
  *
  * @see docs/reference/guardrails.md#disguised-text
  */
@@ -18,6 +21,7 @@ export class Normalizer {
   private dropsMarks = true;
   /** Characters that were left out since the last one. */
   private dropped = 0;
+  private readonly terminal = new TerminalCodes();
 
   /** Plain text follows. */
   skipPlain(): void {
@@ -29,6 +33,7 @@ export class Normalizer {
     let at = 0;
     while (at < piece.length) {
       const code = piece.codePointAt(at)!;
+      if (code === BACKSLASH && typeof readEscapedCharacter(piece, at) === 'object') break;
       const form = formOf(code);
       if (form >= DROPPED || (form === MARK && this.dropsMarks)) break;
       if (form !== MARK) this.dropsMarks = form === KEPT;
@@ -39,7 +44,7 @@ export class Normalizer {
 
   /** Normalizes a piece. @param map gets the positions */
   write(piece: string, map: OffsetMap): string {
-    if (isPlain(piece)) {
+    if (isPlain(piece) && !this.terminal.isOpen) {
       this.dropsMarks = true;
       this.dropped = 0;
       map.keep(piece.length);
@@ -54,9 +59,11 @@ export class Normalizer {
       map.keep(end - written);
     };
     for (let at = 0; at < piece.length; ) {
-      const code = piece.codePointAt(at)!;
-      const end = at + (code > 0xffff ? 2 : 1);
-      const form = formOf(code);
+      const found = piece.charCodeAt(at) === BACKSLASH ? readEscapedCharacter(piece, at) : 'none';
+      const isEscaped = typeof found === 'object';
+      const code = isEscaped ? found.text.codePointAt(0)! : piece.codePointAt(at)!;
+      const end = at + (isEscaped ? found.length : code > 0xffff ? 2 : 1);
+      const form = this.terminal.take(code) ? DROPPED : formOf(code);
       if ((form === DROPPED || (form === MARK && this.dropsMarks)) && this.dropped < MAX_DROPPED) {
         this.dropped++;
         writeKept(at);
@@ -64,9 +71,9 @@ export class Normalizer {
         written = end;
       } else {
         this.dropped = 0;
-        if (form >= REPLACED) {
+        if (form >= REPLACED || isEscaped) {
           writeKept(at);
-          const replacement = replacementOf(code);
+          const replacement = form >= REPLACED ? replacementOf(code) : String.fromCodePoint(code);
           text += replacement;
           map.replace(end - at, replacement.length);
           written = end;
@@ -77,6 +84,36 @@ export class Normalizer {
     }
     writeKept(piece.length);
     return text;
+  }
+}
+
+const ESCAPE = 0x1b;
+
+/**
+ * Finds the codes of terminals that set colors, move the cursor (`ESC [ … letter`) and choose characters (`ESC ( letter`).
+ * The escape character is a control character.
+ *
+ * @see https://www.ecma-international.org/publications-and-standards/standards/ecma-48/
+ */
+class TerminalCodes {
+  private state: 'text' | 'escape' | 'parameters' | 'characters' = 'text';
+
+  /** Whether the next character may belong to a code. */
+  get isOpen(): boolean {
+    return this.state !== 'text';
+  }
+
+  /** @returns whether the next character belongs to a code, after its escape character */
+  take(code: number): boolean {
+    const before = this.state;
+    if (before === 'parameters' && code >= 0x20 && code <= 0x3f) return true;
+    const begun = code >= 0x28 && code <= 0x2b ? 'characters' : code === 0x5b ? 'parameters' : undefined;
+    this.state = (before === 'escape' && begun) || (code === ESCAPE ? 'escape' : code === 0x9b ? 'parameters' : 'text');
+    if (before === 'escape') return begun !== undefined;
+    return (
+      (before === 'parameters' && code >= 0x40 && code <= 0x7e) ||
+      (before === 'characters' && code >= 0x30 && code <= 0x7e)
+    );
   }
 }
 

@@ -69,6 +69,13 @@ export class OffsetMap {
     return this.ends[at] === SAME ? Math.min(start + original - this.originals[at]!, end) : start;
   }
 
+  /** Returns the replaced character that a position of the original is within, with its place in the original. */
+  around(original: number): { start: number; end: number } | undefined {
+    const at = this.find(this.originals, original);
+    const [start, end] = [this.originals[at]!, this.ends[at]!];
+    return end !== SAME && start < original && original < end ? { start, end } : undefined;
+  }
+
   /** Frees what is before a position of the normalized text. */
   release(position: number): void {
     while (this.first + 1 < this.normals.length && this.normals[this.first + 1]! <= position) this.first++;

@@ -82,7 +82,7 @@ class GuardingSink implements RevisingSink {
     const { ready } = this.texts;
     if (ready.length === 0 || this.scanner.isAbandoned) return undefined;
     // The start of an item commits the attempt. It waits for the first text, so that a block before that is an HTTP error.
-    if (!this.hasPassed && !ready.some(isOutput)) return undefined;
+    if (!this.hasPassed && !ready.some((chunk) => isOutput(chunk) || chunk.type === 'finish')) return undefined;
     this.hasPassed = true;
     this.texts.ready = [];
     return this.out.write(ready);

@@ -9,6 +9,7 @@ import { FilterScan, Findings, SLICE_WORK } from '../filter-scan.ts';
 import type { FilterSet } from '../filter-sets.ts';
 import { FindingTally } from '../finding-tally.ts';
 import { JsonScan } from '../json-scan.ts';
+import { keepJson } from '../keep-json.ts';
 import { mapAnyItem, mapTexts } from '../map-texts.ts';
 import { createBlockError, createGuardrailStages, type FilterHit } from '../report-findings.ts';
 import type { TextEdits } from '../text-edits.ts';
@@ -119,7 +120,7 @@ export class OutputScanner {
       const { whole } = revised instanceof Promise ? await revised : revised;
       if (!this.isChanging || whole === text) continue;
       changes ??= new Map();
-      changes.set(at, whole);
+      changes.set(at, keepJson(text, whole));
     }
     if (!changes) return value;
     let at = 0;

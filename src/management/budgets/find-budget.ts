@@ -55,6 +55,6 @@ export async function getBudget(
   interval: BudgetInterval,
 ): Promise<BudgetRecord> {
   const budget = (await from.listBudgets(id)).find((one) => one.interval === interval);
-  if (!budget) throw new GatewayError('not_found', `The workspace ${slug} has no ${interval} budget.`);
+  if (!budget) throw new GatewayError('not_found', `The workspace "${slug}" has no ${interval} budget.`);
   return budget;
 }

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../domain/errors.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
-import type { FileRecord, FileStore } from '../../platform/storage/ports/files.ts';
+import type { FileListQuery, FileRecord, FileStore } from '../../platform/storage/ports/files.ts';
 import type { Actor } from '../parts.ts';
 import { nameFileObject } from './file-objects.ts';
 import type { FileParts } from './parts.ts';
@@ -36,11 +36,8 @@ export interface FilePage {
   hasMore: boolean;
 }
 
-/** Lists files of a workspace, the oldest first. */
-export async function listFilePage(
-  files: FileStore,
-  query: { workspaceId: string; after?: string | undefined; filter?: string | undefined; limit: number },
-): Promise<FilePage> {
+/** Lists files of a workspace. */
+export async function listFilePage(files: FileStore, query: Omit<FileListQuery, 'folder'>): Promise<FilePage> {
   const found = await callStore(() => files.listFiles({ ...query, limit: query.limit + 1 }));
   return { files: found.slice(0, query.limit), hasMore: found.length > query.limit };
 }

@@ -7,7 +7,6 @@ const absentFields = {
   app_id: null,
   cache_discount: null,
   data_region: 'global',
-  external_user: null,
   http_referer: null,
   moderation_latency: null,
   native_finish_reason: null,
@@ -56,6 +55,7 @@ export function writeGeneration(entry: RecordedEntry): Record<string, unknown> {
     latency: entry.firstOutputMs,
     generation_time: entry.durationMs,
     session_id: entry.sessionId,
+    external_user: entry.endUser,
     workspace_id: entry.workspaceId,
     web_search_engine:
       entry.lines?.find(({ kind, model }) => kind === 'tool' && model === WEB_SEARCH)?.provider ?? null,

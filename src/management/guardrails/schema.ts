@@ -4,7 +4,7 @@ import { builtinSlugs, filterActions, filterSides, scanScopes } from '../../doma
 import { textKinds } from '../../guardrails/combine-filters.ts';
 import { MAX_CUSTOM_PATTERNS, MAX_LABEL_LENGTH, MAX_PATTERN_LENGTH } from '../../guardrails/custom-pattern.ts';
 import { maybe, oneOf } from '../../schema/shapes.ts';
-import { type CheckedBody, createBodyCheck, notBoth, plainText, strictBody, usdAmount } from '../check-body.ts';
+import { type CheckedBody, both, createBodyCheck, none, plainText, strictBody, usdAmount } from '../check-body.ts';
 
 /** Maximum entries of a list, as for the router plugins, and maximum characters of an id. */
 const maxEntries = 1024;
@@ -99,7 +99,15 @@ const testGuardrail = strictBody(
     content_filters: settings.content_filters,
     content_filter_builtins: settings.content_filter_builtins,
   },
-  { allOf: [notBoth('guardrail_id', 'content_filters'), notBoth('guardrail_id', 'content_filter_builtins')] },
+  {
+    not: {
+      anyOf: [
+        none('guardrail_id', 'content_filters', 'content_filter_builtins'),
+        both('guardrail_id', 'content_filters'),
+        both('guardrail_id', 'content_filter_builtins'),
+      ],
+    },
+  },
 );
 
 export type TestGuardrailBody = CheckedBody<typeof testGuardrail>;

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { presetStatuses } from '../../domain/preset.ts';
 import { anyObject, maybe, oneOf } from '../../schema/shapes.ts';
-import { type CheckedBody, createBodyCheck, notBoth, plainText, strictBody } from '../check-body.ts';
+import { type CheckedBody, both, createBodyCheck, plainText, strictBody } from '../check-body.ts';
 
 const slug = Type.String({
   maxLength: 64,
@@ -24,7 +24,7 @@ const updatePreset = strictBody(
     ...settings,
     designated_version: Type.Optional(Type.Integer({ minimum: 1 })),
   },
-  { allOf: [notBoth('designated_version', 'config'), notBoth('designated_version', 'system_prompt')] },
+  { not: { anyOf: [both('designated_version', 'config'), both('designated_version', 'system_prompt')] } },
 );
 
 export type CreatePresetBody = CheckedBody<typeof createPreset>;

@@ -49,13 +49,13 @@ async function rejectDeletion(
     const count = keys === 1 ? '1 key' : `${keys} keys`;
     issues.push({
       path: '',
-      message: `The workspace ${workspace.slug} has ${count}, disabled ones included; delete them first.`,
+      message: `The workspace "${workspace.slug}" has ${count}, disabled ones included; delete them first.`,
     });
   }
   const interns = await transaction.countInterns(workspace.id);
   if (interns > 0) {
     const count = interns === 1 ? '1 intern' : `${interns} interns`;
-    issues.push({ path: '', message: `The workspace ${workspace.slug} has ${count}; delete them first.` });
+    issues.push({ path: '', message: `The workspace "${workspace.slug}" has ${count}; delete them first.` });
   }
   const standard = await transaction.findDefaultWorkspace(DEFAULT_WORKSPACE);
   if (standard?.id === workspace.id && !isDefaultConfirmed) {

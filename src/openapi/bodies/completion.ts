@@ -10,7 +10,11 @@ const chatUsage = named(
     prompt_tokens: count,
     completion_tokens: count,
     total_tokens: count,
-    prompt_tokens_details: Type.Object({ cached_tokens: count, cache_write_tokens: Type.Optional(count) }),
+    prompt_tokens_details: Type.Object({
+      cached_tokens: count,
+      cache_write_tokens: count,
+      cache_creation: Type.Optional(openObject),
+    }),
     completion_tokens_details: Type.Object({ reasoning_tokens: count }),
     cost: Type.Union([number, Type.Null()], { description: 'USD. Null: no price is known.' }),
     is_byok: flag,

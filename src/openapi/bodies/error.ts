@@ -1,19 +1,16 @@
-import { Type } from 'typebox';
+import { type TProperties, type TSchema, Type } from 'typebox';
 import { named } from '../schema-writer.ts';
 import { flag, text } from './shapes.ts';
 import { routerMetadata } from './response.ts';
 
-/** @see docs/reference/errors.md */
-export const errorEnvelope = named(
-  'Error',
+const describeError = <Code extends TSchema>(code: Code, more: TProperties = {}) =>
   Type.Object({
+    ...more,
     error: Type.Object({
-      code: Type.Integer({ description: 'The HTTP status.' }),
+      code,
       message: text,
-      type: Type.Optional(Type.String({ description: 'Only of chat completions: `metadata.error_type`.' })),
-      param: Type.Optional(
-        Type.Union([text, Type.Null()], { description: 'Only of chat completions: the first invalid field.' }),
-      ),
+      type: Type.String({ description: '`metadata.error_type`.' }),
+      param: Type.Union([text, Type.Null()], { description: 'The first invalid field.' }),
       metadata: Type.Object(
         {
           error_type: Type.String({ description: 'The stable detail, such as `invalid_request`.' }),
@@ -33,13 +30,31 @@ export const errorEnvelope = named(
       ),
     }),
     router_metadata: Type.Optional(routerMetadata),
+  });
+
+/** @see docs/reference/errors.md */
+export const errorEnvelope = named('Error', describeError(Type.Integer({ description: 'The HTTP status.' })));
+
+/** @see docs/reference/rerank.md#clients-of-cohere */
+export const rerankError = named(
+  'RerankError',
+  describeError(Type.Integer({ description: 'The HTTP status.' }), {
+    message: Type.String({ description: '`error.message`.' }),
   }),
+);
+
+/** @see docs/reference/errors.md#codes-of-openai */
+export const openAIError = named(
+  'OpenAIError',
+  describeError(Type.String({ description: 'A code of OpenAI, such as `invalid_api_key`.' })),
 );
 
 export const errorExample = {
   error: {
     code: 400,
     message: 'user: `user` must be a string, got 5.',
+    type: 'invalid_request',
+    param: 'user',
     metadata: { error_type: 'invalid_request', issues: [{ path: 'user', message: '`user` must be a string, got 5.' }] },
   },
 };

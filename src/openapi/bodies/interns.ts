@@ -40,6 +40,8 @@ export const internError = named(
     error: Type.Object({
       code: Type.Union([text, Type.Integer()]),
       message: text,
+      type: text,
+      param: Type.Union([text, Type.Null()]),
       metadata: Type.Optional(
         Type.Object({ reason: text, retryable: flag, issues: Type.Optional(Type.Array(anything)) }),
       ),

@@ -54,7 +54,19 @@ export const model = named('Model', Type.Object(modelFields));
 /** A model in the shape of Anthropic's API, for its clients. */
 const anthropicModel = named(
   'AnthropicModel',
-  Type.Object({ type: Type.Literal('model'), id: text, display_name: text, created_at: time }),
+  Type.Object({
+    type: Type.Literal('model'),
+    id: text,
+    display_name: text,
+    created_at: time,
+    lifecycle: Type.Literal('active'),
+    line: Type.Null(),
+    max_input_tokens: Type.Union([count, Type.Null()]),
+    max_tokens: Type.Union([count, Type.Null()]),
+    capabilities: Type.Null(),
+    deprecated_at: Type.Null(),
+    retires_at: Type.Union([time, Type.Null()]),
+  }),
 );
 
 /** A model where clients of the compatible API look for it. */

@@ -30,7 +30,11 @@ export const wireUsage = named(
   'Usage',
   Type.Object({
     input_tokens: count,
-    input_tokens_details: Type.Object({ cached_tokens: count, cache_write_tokens: Type.Optional(count) }),
+    input_tokens_details: Type.Object({
+      cached_tokens: count,
+      cache_write_tokens: count,
+      cache_creation: Type.Optional(openObject),
+    }),
     output_tokens: count,
     output_tokens_details: Type.Object({ reasoning_tokens: count }),
     total_tokens: count,
@@ -64,7 +68,9 @@ export const responseObject = named(
     created_at: seconds,
     completed_at: nullable(seconds),
     status: oneOf('completed', 'incomplete', 'in_progress', 'failed'),
-    error: nullable(Type.Object({ code: text, message: text }, { additionalProperties: true })),
+    error: nullable(
+      named('ResponseFailure', Type.Object({ code: text, message: text }, { additionalProperties: true })),
+    ),
     error_type: Type.Optional(text),
     incomplete_details: nullable(Type.Object({ reason: oneOf('max_output_tokens', 'content_filter') })),
     model: text,
@@ -94,17 +100,52 @@ export const responseObject = named(
     top_logprobs: count,
     truncation: oneOf('auto', 'disabled'),
     user: textOrNull,
+    access_programs: nullable(openObject),
     router_metadata: Type.Optional(routerMetadata),
   }),
 );
 
 /** @see docs/reference/images.md */
+/** @see docs/reference/compaction.md */
+export const compactedWindow = named(
+  'CompactedWindow',
+  Type.Object({
+    id: text,
+    object: Type.Literal('response.compaction'),
+    created_at: seconds,
+    model: text,
+    output: Type.Array(Type.Object({ type: text }, { additionalProperties: true })),
+    usage: openObject,
+    router_metadata: Type.Optional(routerMetadata),
+  }),
+);
+
+/** @see docs/reference/responses.md#post-responsesinput_tokens */
+export const inputTokens = named(
+  'InputTokens',
+  Type.Object({ object: Type.Literal('response.input_tokens'), input_tokens: count }),
+);
+
 export const imageList = named(
   'Images',
   Type.Object({
     created: seconds,
     data: Type.Array(Type.Object({ b64_json: text, media_type: text })),
     usage: Type.Optional(openObject),
+    router_metadata: Type.Optional(routerMetadata),
+  }),
+);
+
+export const openAIImages = named(
+  'OpenAIImages',
+  Type.Object({
+    created: seconds,
+    data: Type.Array(Type.Object({ b64_json: Type.Optional(text), url: Type.Optional(text), media_type: text })),
+    background: text,
+    output_format: text,
+    quality: text,
+    size: text,
+    usage: openObject,
     router_metadata: Type.Optional(routerMetadata),
   }),
 );

@@ -22,7 +22,7 @@ export const interval = nullable(oneOf('daily', 'weekly', 'monthly'));
 export const rateLimitAmounts = {
   requests_per_minute: nullable(Type.Integer()),
   tokens_per_minute: nullable(Type.Integer()),
-  concurrent_streams: nullable(Type.Integer()),
+  concurrent_requests: nullable(Type.Integer()),
 };
 
 export const limitUsage = { usage_usd: number, limit_remaining_usd: number, resets_at: timeOrNull };

@@ -37,7 +37,7 @@ const keyOperations: Operations = {
     tag: 'Keys',
     summary: 'Create a key',
     body: { schema: checkCreateKey.schema, example: { name: 'shop', limit: 10, limit_reset: 'monthly' } },
-    response: { status: 201, description: 'The key. Its text is shown only here.', schema: bodies.createdKey },
+    response: { status: 201, description: 'The key. It is not shown again.', schema: bodies.createdKey },
     statuses: [409],
   },
   'GET /api/v1/keys/:hash': {

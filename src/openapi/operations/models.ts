@@ -1,3 +1,4 @@
+import { openAIError } from '../bodies/error.ts';
 import { Type } from 'typebox';
 import { inputModalities, outputModalities, parameterNames } from '../../domain/endpoint.ts';
 import { modelSorts } from '../../domain/model-sorts.ts';
@@ -55,6 +56,7 @@ const { output_modalities: _, ...otherQuery } = listQuery;
 /** The routes of the catalog. */
 export const modelOperations: Operations = {
   'GET /api/v1/models': {
+    error: openAIError,
     tag: 'Models',
     summary: 'List the models',
     description: 'With the header `anthropic-version` in the shape of Anthropic’s API.',
@@ -92,6 +94,7 @@ export const modelOperations: Operations = {
     response: { description: 'The model.', schema: inData(model) },
   },
   'GET /api/v1/models/*': {
+    error: openAIError,
     tag: 'Models',
     summary: 'Find a model as clients of the compatible API do',
     response: { description: 'The model, not in `data`.', schema: retrievedModels },

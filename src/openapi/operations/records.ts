@@ -34,6 +34,9 @@ const timeShape =
   '^(?:\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])(?:T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d{1,3})?Z)?)?$';
 
 /** The routes of records, and of the gateway itself. */
+const dayParameter = (description: string) => ({ description, schema: Type.String({ format: 'date' }) });
+const endUser = textParameter('An end user: the hash that generations show, or with `workspace_id` its id.');
+
 export const recordOperations: Operations = {
   'GET /api/v1/generation': {
     tag: 'Generations',
@@ -54,6 +57,7 @@ export const recordOperations: Operations = {
       provider: textParameter('The name of a provider.'),
       outcome: wordParameter('How the requests ended.', ...generationOutcomes),
       session_id: textParameter('The id of a session.'),
+      external_user: endUser,
       api_key_hash: keyHash,
       user_id: memberId,
       workspace_id: workspaceId,
@@ -90,12 +94,21 @@ export const recordOperations: Operations = {
     tag: 'Accounting',
     summary: 'Read the usage of each day',
     query: {
-      date: { description: 'One of the last 30 days, such as 2026-10-31.', schema: Type.String({ format: 'date' }) },
+      date: dayParameter('One of the last 366 days, such as 2026-10-31. Not with `since` or `until`.'),
+      since: dayParameter('The first day, one of the last 366. Absent: 31 days before the end.'),
+      until: dayParameter('The day after the last one.'),
       include_today: wordParameter('Whether the rows of today are included.', 'true', 'false'),
-      group_by: wordParameter('`workspace` separates the workspaces.', 'workspace'),
+      group_by: wordParameter(
+        'Separates the workspaces, keys, members or end users.',
+        'workspace',
+        'api_key',
+        'user',
+        'external_user',
+      ),
       api_key_hash: keyHash,
       user_id: memberId,
       workspace_id: workspaceId,
+      external_user: endUser,
     },
     response: { description: 'A row for each day, model and provider.', schema: activity },
   },

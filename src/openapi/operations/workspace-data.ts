@@ -82,7 +82,9 @@ const presetOperations: Operations = {
 
 /** Parameters that all routes of files have. */
 const containerId = { container_id: Type.String({ pattern: containerIdPattern }) };
-const containerFileId = { ...containerId, file_id: Type.String({ pattern: '^cfile_(?:[\\w-]{4})*[\\w-]{2,4}$' }) };
+/** The last digits of base64url have no bits beyond the last byte. */
+const containerFileShape = 'cfile_(?:[\\w-]{4})*(?:[\\w-]{4}|[\\w-]{2}[AEIMQUYcgkosw048]|[\\w-][AQgw])';
+const containerFileId = { ...containerId, file_id: Type.String({ pattern: `^${containerFileShape}$` }) };
 const fileId = '^(?:[\\w-]{1,100})?$';
 const target = {
   workspace_id: workspaceUuid,
@@ -103,7 +105,8 @@ const fileOperations: Operations = {
       cursor: shapedParameter('`cursor` of the page before.', fileId),
       after: shapedParameter('The id of the last file of the page before, as OpenAI names it.', fileId),
       after_id: shapedParameter('The id of the last file of the page before, as Anthropic names it.', fileId),
-      order: wordParameter('Files are listed oldest first.', 'asc'),
+      order: wordParameter('`asc`, the default: the oldest first.', 'asc', 'desc'),
+      purpose: shapedParameter('Only files with this purpose.', '^[a-z0-9_-]{1,64}$'),
     },
     response: { description: 'A page of files.', schema: fileList },
   },
@@ -142,10 +145,7 @@ const fileOperations: Operations = {
     path: containerId,
     query: {
       limit: integerParameter('Files of a page.', { minimum: 1, maximum: 1000, default: 100 }),
-      after: shapedParameter(
-        '`last_id` of the page before, or the id of a file.',
-        '^(?:cfile_(?:[\\w-]{4})*[\\w-]{2,4})?$',
-      ),
+      after: shapedParameter('`last_id` of the page before, or the id of a file.', `^(?:${containerFileShape})?$`),
     },
     response: { description: 'A page of files.', schema: containerFileList },
     lacks: [404, 408, 413],

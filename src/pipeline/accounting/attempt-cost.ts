@@ -7,19 +7,9 @@ import { addCost, boundCost, costOf, estimateUsage } from '../../metering/cost.t
 import { costOfResponse, imageLinesOf } from '../../metering/image-cost.ts';
 import { pricesOfTier } from '../../metering/price.ts';
 import type { Endpoint } from '../../providers/provider.ts';
-import type { Attempt, TextAttempt } from '../run/attempt.ts';
+import type { Attempt, AttemptCost, TextAttempt } from '../run/attempt.ts';
 import { countResponseImages } from './response-images.ts';
 import type { Run, RunBase } from '../run/run.ts';
-
-/** The usage and cost of an attempt. */
-export interface AttemptCost {
-  usage: Usage;
-  cost: Cost;
-  /** The service tier whose price counts. */
-  tier: string | null;
-  /** Absent: the endpoint generates no images. */
-  pictures?: ImageCounts;
-}
 
 /** A known cost of 0. */
 export const zeroCost: Cost = { inputNanoUsd: 0n, outputNanoUsd: 0n, priced: true };
@@ -64,6 +54,8 @@ function measureUsage(run: Run, attempt: TextAttempt, hasPricedImages: boolean):
 function readCounts(reported: Usage | undefined, producedTokens: number): Usage | undefined {
   if (!reported || !isCredible(reported)) return undefined;
   const { inputTokens, outputTokens, upstreamCostNanoUsd, missing } = reported;
+  const isPartial = outputTokens > 0 && inputTokens === 0 && upstreamCostNanoUsd === undefined; // every prompt has tokens
+  if (isPartial) return reconcileCounts({ ...reported, missing: missing ?? 'inputTokens' });
   if (outputTokens > 0 || producedTokens === 0) return reconcileCounts(reported);
   if (inputTokens === 0 && upstreamCostNanoUsd === undefined) return undefined;
   return reconcileCounts({ ...reported, missing: missing ?? 'outputTokens' });
@@ -83,6 +75,10 @@ function addMissing(run: Run, attempt: TextAttempt, { missing, ...reported }: Us
 
 const guessUsage = ({ request }: Run, { sent, producedTokens }: TextAttempt): Usage =>
   estimateUsage(sent.tokens + tokensOfTools(request), producedTokens);
+
+/** Estimates the usage of an attempt whose provider has sent nothing yet. */
+export const estimateInput = ({ request }: Run, { sent }: TextAttempt): Usage =>
+  estimateUsage(sent.tokens + tokensOfTools(request), 0);
 
 const tokensOfTools = ({ tools }: Run['request']): number =>
   tools === undefined ? 0 : estimateTokens([JSON.stringify(tools)]);

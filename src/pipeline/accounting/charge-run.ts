@@ -3,7 +3,7 @@ import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { PipelineBase } from '../pipeline.ts';
 import type { RunBase } from '../run/run.ts';
 import { attemptsOf, countBegun, lastBegunOf } from '../run/step.ts';
-import { raiseReservation } from '../steps/raise-reservation.ts';
+import { raiseReservation } from './raise-reservation.ts';
 import { writeSpentInFlight } from './write-entry.ts';
 
 type Begin = NonNullable<PipelineBase<RunBase>['begin']>;

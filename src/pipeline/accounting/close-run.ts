@@ -32,6 +32,7 @@ export function closeRun<R extends RunBase>(
   if (run.closed) return run.recorded;
   run.closed = true;
   const entry = writeEntry(run);
+  run.recordedTokens = entry.inputTokens + entry.outputTokens;
   run.recorded = pipeline.record(entry, lastBegunOf(run));
   run.reservation?.settle(entry);
   pipeline.observe?.(run, entry);

@@ -9,9 +9,7 @@ import { contextOf } from '../../routing/filters.ts';
 import { ImageNeeds } from '../../routing/image-needs.ts';
 import { Needs } from '../../routing/needs.ts';
 import type { Plan } from '../../routing/plan-route.ts';
-
-/** Output tokens if the request sets no limit. */
-const USUAL_OUTPUT_TOKENS = 4096;
+import { USUAL_OUTPUT_TOKENS } from './reserved-tokens.ts';
 
 /**
  * Estimates what a request may cost before it is sent: the estimated tokens of its text, at most the context if the text

@@ -3,10 +3,10 @@ import type { InFlightEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
 import { addUsage, isCredible, type Usage } from '../../domain/usage.ts';
 import { addCost, estimateUsage } from '../../metering/cost.ts';
 import type { Attempt, TextAttempt } from '../run/attempt.ts';
-import { measureAttempt, priceAttempt, sumCosts, usedNothing, zeroCost } from './attempt-cost.ts';
+import { estimateInput, measureAttempt, priceAttempt, sumCosts, usedNothing, zeroCost } from './attempt-cost.ts';
 import { chargesOf, sumCharges, usageOfCharges } from './sum-charges.ts';
 import type { Run } from '../run/run.ts';
-import { attemptsOf, committedOf, isDispatched, type Step } from '../run/step.ts';
+import { attemptsOf, committedOf, type Step } from '../run/step.ts';
 import { addAttempts, writeEntry, writeInFlight } from './write-entry.ts';
 
 /** Settles the usage and cost of a run: the tokens of its model calls, and the cost of all its attempts. */
@@ -46,18 +46,22 @@ export function settleStep(run: Run, step: Step<TextAttempt>): void {
   };
 }
 
-/** Settles the attempt that was open when the client disconnected, as far as the provider had counted it. */
+/**
+ * Settles the attempt that was open when the client disconnected: what the provider had counted, or else an estimate of the
+ * input, which most providers charge.
+ */
 function settleAbandoned(run: Run, { attempts }: Step<TextAttempt>): Usage | undefined {
   const open = attempts.at(-1);
-  if (!open?.counted || open.spent || !isCredible(open.counted)) return undefined;
-  const { missing: _, ...counted } = open.counted;
+  if (!open?.isSent || open.spent) return undefined;
+  const isCounted = open.counted !== undefined && isCredible(open.counted);
+  const { missing: _, ...counted } = isCounted ? open.counted! : estimateInput(run, open);
   open.spent = priceAttempt(run, open, { ...counted, estimated: true });
   return open.spent.usage;
 }
 
-/** Whether the client disconnected while a provider worked on the step. The provider may charge for the input. */
-const isAbandoned = ({ error }: Run, step: Step): boolean =>
-  error?.kind === 'client_closed' && isDispatched({ steps: [step] });
+/** Whether the client disconnected while a provider worked on the step. */
+const isAbandoned = ({ error }: Run, { attempts }: Step): boolean =>
+  error?.kind === 'client_closed' && attempts.some(({ isSent }) => isSent);
 
 /** Creates the ledger entry of an ended response, regardless of its outcome. */
 export function writeResponseEntry(run: Run): LedgerEntry {

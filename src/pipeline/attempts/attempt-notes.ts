@@ -58,6 +58,7 @@ export class AttemptNotes implements Sink<Chunk> {
         this.attempt.finish = chunk;
         if (chunk.native) this.attempt.native = { ...this.attempt.native, end: chunk.native };
         if (chunk.dropped) this.attempt.droppedUpstreamFields = chunk.dropped;
+        if (chunk.adapted) this.attempt.adapted = [...this.attempt.adapted, ...chunk.adapted];
         break;
     }
   }

@@ -6,7 +6,7 @@ import type { Run } from '../run/run.ts';
 import type { ResponseStep } from '../run/step.ts';
 import type { AttemptSink } from '../run/run-kind.ts';
 import type { ToolLoop } from '../run/server-tools.ts';
-import { StepFilter } from '../steps/step-filter.ts';
+import { StepFilter } from './step-filter.ts';
 
 /** The chain of sinks from one attempt to the events of its run: the revisers in order, then the step filter. */
 export class AttemptOutput implements AttemptSink<Chunk> {

@@ -56,6 +56,7 @@ async function exchange(
   attempt.kept = kept;
   const reading = written.restore ? restoringWire(text, written.restore) : text;
   if (text.send) {
+    attempt.isSent = true;
     const frames = text.send(written, cancellation.signal);
     const how = { name, limitBytes, cancellation, onInterrupted, kept };
     return readLocalFrames(reading.createReader(written.readerContext), frames, how, out);
@@ -67,7 +68,10 @@ async function exchange(
   const encoded = encodeBody(run, written);
   const body = encoded instanceof Promise ? await encoded : encoded;
   run.input.park();
-  const response = await upstream.send(written.path, all, body, cancellation);
+  const onSent = () => {
+    attempt.isSent = true;
+  };
+  const response = await upstream.send(written.path, all, body, cancellation, { onSent });
   noteRequestId(attempt, response);
   const { readerContext } = written;
   const how = { wire: reading, readerContext, name, limitBytes, isBuffered: !stream, onInterrupted, kept };

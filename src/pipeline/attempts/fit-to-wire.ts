@@ -26,12 +26,23 @@ export function fitToWire(
   if (wire === undefined) checkSent(given);
   const { request: searched, dropped: lost, search } = translateToolSearch(given, wire);
   const worded = leaveOutWords(searched, wire);
-  const { request: own, dropped } = leaveOutNative(worded.request, wire, endpoint);
+  const { request: own, dropped } = leaveOutNative(leaveOutBetas(worded.request, wire), wire, endpoint);
   // A client of another format does not know which models can turn their reasoning off.
-  const { request, changed } = fitRequest(own, endpoint, isAlias || given.native?.format === 'anthropic-messages');
+  const { request, changed } = fitRequest(own, endpoint, isAlias || otherFormats.has(given.native?.format));
   const all = [...lost, ...worded.dropped, ...dropped, ...changed];
+  const { anthropic_betas: betas } = given;
+  if (betas && !own.anthropic_betas) all.push(`anthropic-beta (${betas.join(', ')})`);
   return search === undefined ? { request, changed: all } : { request, changed: all, search };
 }
+
+function leaveOutBetas(request: ResponseRequest, wire: string | undefined): ResponseRequest {
+  if (!request.anthropic_betas || wire === 'anthropic-messages') return request;
+  const { anthropic_betas: _, ...rest } = request;
+  return rest;
+}
+
+/** Formats whose clients know the models of one vendor. */
+const otherFormats: ReadonlySet<string | undefined> = new Set(['anthropic-messages', 'gemini']);
 
 /** Whether the model may reason. If this is unknown for its endpoint, the request decides. */
 export function mayReason(endpoint: EndpointFacts, { reasoning }: ResponseRequest): boolean {

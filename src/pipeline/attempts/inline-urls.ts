@@ -7,7 +7,7 @@ import type { Media, MediaOptions } from '../../platform/outbound/fetch-media.ts
 import { isDataUrl, typeOfName } from '../../domain/data-url.ts';
 import { refuseBecause } from '../../providers/kit/draft.ts';
 import { copyError } from '../copy-error.ts';
-import type { Run } from '../run/run.ts';
+import type { Run, RunMedia } from '../run/run.ts';
 
 /** How URLs are fetched, for endpoints that accept none. */
 export interface MediaSource {
@@ -40,12 +40,6 @@ export const forEndpoint = (name: string): Why => ({
 export const forIntern: Why = { says: 'No provider opens addresses for an intern', whom: 'an intern' };
 
 export const noMediaSource: MediaSource = { fetch: undefined, maxBytes: 0, maxUrls: 0 };
-
-/** The results of a run's fetches so far: the data, or the failure. */
-export interface RunMedia {
-  budget: { left: number };
-  found: Map<string, Media | GatewayError>;
-}
 
 /** Frees the fetched data and its budget, because no other endpoint needs the data. A retry fetches it again. */
 export function releaseMedia({ media }: Pick<Run, 'media'>): void {

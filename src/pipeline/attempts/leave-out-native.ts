@@ -1,14 +1,25 @@
+import { billingHeader, isBillingText } from '../../domain/billing-text.ts';
 import { PlacedItems, placesOf } from '../../domain/input-places.ts';
 import type { EndpointFacts } from '../../domain/endpoint.ts';
 import type { GatewayError } from '../../domain/errors.ts';
-import { type FunctionTool, type InputItem, partHolders, type Tool } from '../../domain/items.ts';
 import {
+  type CacheControl,
+  type FunctionCallOutputItem,
+  type FunctionTool,
+  type InputItem,
+  partHolders,
+  type Tool,
+  type ToolOutputPart,
+} from '../../domain/items.ts';
+import {
+  isDirect,
   isNativePart,
   nameKind,
   NATIVE_FIELD,
   type NativePart,
   type NativeRequest,
   readNative,
+  translatedGeminiSettings,
 } from '../../domain/native.ts';
 import { findToolPath, noteLateTool } from '../../domain/late-tools.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
@@ -34,7 +45,7 @@ export function leaveOutNative(
 ): { request: ResponseRequest; dropped: readonly string[] } {
   if (!request.native || request.native.format === wire) return { request, dropped: nothing };
   const { native, ...rest } = request;
-  const removal = new Removal(native.format === 'anthropic-messages' ? structural : none, endpoint);
+  const removal = new Removal(native.format, endpoint);
   removal.noteRequest(native);
   const before = placesOf(request.input);
   const left = new PlacedItems();
@@ -53,31 +64,52 @@ const isDeferred = (tool: Tool): boolean => readNative(tool)?.['defer_loading'] 
 /** Top-level fields whose meaning the request of the gateway contains. */
 const translated: ReadonlySet<string> = new Set(['output_format', 'speed']);
 
+/** Top-level fields without which the response would be another one. */
+const needed: ReadonlySet<string> = new Set(['cachedContent']);
+
 /** Their members that the request of the gateway contains. */
 const translatedMembers: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['thinking', new Set(['type', 'budget_tokens'])],
   ['output_config', new Set(['effort', 'format'])],
+  ['toolConfig', new Set(['functionCallingConfig'])],
+  ['generationConfig', translatedGeminiSettings],
 ]);
 
 /** Their settings are in the request of the gateway. */
 const thinkingTypes: ReadonlySet<string> = new Set(['enabled', 'adaptive', 'disabled']);
 
-/** Fields of blocks and tools that the gateway needs only to write the block again. */
-const structural: ReadonlySet<string> = new Set(['place', 'title', 'type', 'name', 'defer_loading']);
-const none: ReadonlySet<string> = new Set();
+/** The formats as messages name them. */
+const formatNames: Readonly<Record<NativeRequest['format'], string>> = {
+  'anthropic-messages': 'Messages',
+  'openai-chat': 'chat completions',
+  gemini: 'Gemini',
+};
 
-/** The beginning of a text of the system prompt that a coding agent adds for the provider's billing. */
-const attribution = 'x-anthropic-billing-header';
+/** Fields of blocks, parts and tools that the gateway needs only to write them again, and does not name. */
+const structural: Readonly<Record<NativeRequest['format'], ReadonlySet<string>>> = {
+  'anthropic-messages': new Set(['place', 'title', 'type', 'name', 'defer_loading']),
+  'openai-chat': new Set(),
+  gemini: new Set([
+    ...['googleSearch', 'googleSearchRetrieval', 'id', 'inner', 'mimeType', 'name', 'of', 'parameters', 'parts'],
+  ]),
+};
+
+/** The settings of the output in the Gemini format. */
+interface GeminiOutput {
+  responseMimeType?: string | null;
+  responseModalities?: readonly string[] | null;
+}
+
+const textOutputs: ReadonlySet<string> = new Set(['text/plain', 'application/json']);
 
 class Removal {
   readonly dropped: string[] = [];
-  private readonly structural: ReadonlySet<string>;
+  private readonly format: NativeRequest['format'];
   private readonly endpoint: NamedEndpoint;
   private hasMarks = false;
 
-  /** @param structural fields that are not named */
-  constructor(structural: ReadonlySet<string>, endpoint: NamedEndpoint) {
-    this.structural = structural;
+  constructor(format: NativeRequest['format'], endpoint: NamedEndpoint) {
+    this.format = format;
     this.endpoint = endpoint;
   }
 
@@ -85,7 +117,7 @@ class Removal {
   private refuse(path: string, what: string, type: unknown): GatewayError {
     const name = nameKind(String(type)).slice(0, 100);
     const { model, provider } = this.endpoint;
-    const message = `The ${what} ${name} cannot be sent to ${model} at ${provider.name}: only the format of the client has a place for it.`;
+    const message = `The ${what} ${name} cannot be sent to ${model} at ${provider.name}: only an endpoint of the ${formatNames[this.format]} format has a place for it.`;
     return refuseBecause(path, message);
   }
 
@@ -93,14 +125,23 @@ class Removal {
     for (const [name, value] of Object.entries(fields)) {
       const members = translatedMembers.get(name);
       if (name === 'tool_choice') throw this.refuse('tool_choice.type', 'choice', (value as { type: string }).type);
+      if (needed.has(name)) throw this.refuse(name, 'field', name);
+      if (name === 'generationConfig') this.checkOutput(value as GeminiOutput);
       if (translated.has(name)) continue;
       if (name === 'thinking') this.noteThinking(value as { type: string });
       if (!members) this.dropped.push(name);
       else
-        for (const member of Object.keys(value as object))
-          if (!members.has(member)) this.dropped.push(`${name}.${member}`);
+        for (const [member, given] of Object.entries(value as object))
+          if (given !== null && !members.has(member)) this.dropped.push(`${name}.${member}`);
     }
     if (betas.length > 0) this.dropped.push(`anthropic-beta (${betas.join(', ')})`);
+  }
+
+  /** Rejects a kind of output that only the format of the client has. */
+  private checkOutput({ responseMimeType: type, responseModalities: modalities }: GeminiOutput): void {
+    if (type && !textOutputs.has(type)) throw this.refuse('generationConfig.responseMimeType', 'output', type);
+    const other = modalities?.find((each) => !/^(?:text|image)$/i.test(each));
+    if (other) throw this.refuse('generationConfig.responseModalities', 'output', other);
   }
 
   private noteThinking({ type }: { type: string }): void {
@@ -111,8 +152,11 @@ class Removal {
   private noteFields(native: Readonly<Record<string, unknown>> | undefined, path: string): void {
     if (!native) return;
     const { settings } = (native['place'] ?? {}) as { settings?: Record<string, unknown> };
-    for (const [name, value] of Object.entries({ ...settings, ...native })) {
-      if (this.structural.has(name) || name === 'isText' || value === null || value === false) continue;
+    const { inner, googleSearch, googleSearchRetrieval } = native as Record<string, object | undefined>;
+    const all = { ...settings, ...inner, ...googleSearch, ...googleSearchRetrieval, ...native };
+    for (const [name, value] of Object.entries(all)) {
+      if (structural[this.format].has(name) || name === 'isText' || value === null || value === false) continue;
+      if (name === 'caller' && isDirect(value)) continue;
       if (name !== 'cache_control') this.dropped.push(`${path}.${name}`);
       else if (!this.hasMarks) {
         this.hasMarks = true;
@@ -141,7 +185,7 @@ class Removal {
   }
 
   private writeTool(tool: Tool, path: string): Tool {
-    if (isNativePart(tool)) throw this.refuse(path, 'tool', tool.type);
+    if (isNativePart(tool)) throw this.refuse(path, this.format === 'gemini' ? 'tool field' : 'tool', tool.type);
     const native = readNative(tool);
     if (native?.['type'] === undefined) return this.withoutField(tool, path);
     const { [NATIVE_FIELD]: _, ...rest } = tool as Tool & Record<string, unknown>;
@@ -149,7 +193,8 @@ class Removal {
   }
 
   /** @returns undefined if no content is left */
-  writeItem(item: InputItem, path: string): InputItem | undefined {
+  writeItem(given: InputItem, path: string): InputItem | undefined {
+    const item = given.type === 'function_call_output' ? moveMark(given as FunctionCallOutputItem) : given;
     const own = this.withoutField(item, path);
     const field = partHolders.get(item.type);
     const parts = field && (own as Record<string, unknown>)[field];
@@ -157,7 +202,7 @@ class Removal {
     const written = (parts as { type: string; text?: unknown }[]).flatMap((part, index): object[] => {
       const place = `${path}.${field}[${index}]`;
       if (isToolBlock(part) || isAttribution(own, part)) {
-        this.dropped.push(`${place} (${isNativePart(part) ? String(part.block['type']) : attribution})`);
+        this.dropped.push(`${place} (${isNativePart(part) ? nameKind(part.type) : billingHeader})`);
         return [];
       }
       const reference = describeReference(part);
@@ -170,9 +215,23 @@ class Removal {
   }
 }
 
+/** Moves a cache mark of a result, which only its format has there, to its last text. */
+function moveMark(item: FunctionCallOutputItem): InputItem {
+  const { cache_control: mark, ...rest } = readNative(item) ?? {};
+  const { output } = item;
+  const parts: ToolOutputPart[] = typeof output === 'string' ? [{ type: 'input_text', text: output }] : [...output];
+  const at = parts.findLastIndex((part) => part.type === 'input_text' && part.text !== '');
+  if (!mark || at === -1) return item;
+  parts[at] = { cache_control: mark as CacheControl, ...parts[at]! }; // the schema has checked it
+  return { ...item, output: parts, [NATIVE_FIELD]: rest } as FunctionCallOutputItem;
+}
+
 /** Whether a part is a call or a result of a tool that the provider ran. The text that followed contains the result. */
 const isToolBlock = (part: { type: string }): part is NativePart =>
-  isNativePart(part) && /^anthropic:(?:server_tool_use|mcp_tool_use|mcp_tool_listing|.*_tool_result)$/.test(part.type);
+  isNativePart(part) &&
+  /^(?:anthropic:(?:server_tool_use|mcp_tool_use|mcp_tool_listing|.*_tool_result)|gemini:(?:executableCode|codeExecutionResult|toolCall|toolResponse))$/.test(
+    part.type,
+  );
 
 const isAttribution = (item: InputItem, { text }: { text?: unknown }): boolean =>
-  item.type === 'message' && item.role === 'system' && typeof text === 'string' && text.startsWith(attribution);
+  item.type === 'message' && item.role === 'system' && typeof text === 'string' && isBillingText(text);

@@ -6,6 +6,7 @@ import type { Sink } from '../../domain/sink.ts';
 import { TURN_LENGTH } from '../../domain/turn-length.ts';
 import type { Usage } from '../../domain/usage.ts';
 import type { Frame, Reader } from '../../providers/wire.ts';
+import { LineSearch } from '../../providers/line-search.ts';
 import { FrameCutter } from '../../providers/sse-frames.ts';
 import type { UpstreamResponse } from '../../providers/transport.ts';
 
@@ -267,6 +268,7 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
   private kind: 'unknown' | 'stream' | 'whole' = 'unknown';
   private reader: Reader<C> | undefined;
   private cutter: FrameCutter | undefined;
+  private readonly lines = new LineSearch();
   /** A whole response. */
   private body: unknown;
   /** Whether an error is about the content and not about the connection. */
@@ -294,9 +296,11 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
 
   private addBatch(batch: Buffer[]): Promise<void> | undefined {
     for (const piece of batch) this.bytes += piece.length;
-    if (this.kind === 'stream') return this.passFrames(batch);
+    if (this.isStream) return this.passFrames(batch);
     for (const piece of batch) this.pieces.push(piece);
-    if (this.kind === 'unknown' && this.decide(batch) === 'stream') {
+    if (this.kind === 'unknown') this.decide(batch);
+    if (this.kind === 'whole' && this.lines.isFoundIn(batch)) this.begin(true);
+    if (this.isStream) {
       const { pieces } = this;
       this.pieces = [];
       return this.passFrames(pieces);
@@ -352,14 +356,17 @@ class BodyReading<C extends { type: string }> implements Sink<Buffer> {
   }
 
   /** Decides by the first significant byte whether the body is a stream, and by the header if both are possible. */
-  private decide(batch: readonly Buffer[]): typeof this.kind {
+  private decide(batch: readonly Buffer[]): void {
     for (const piece of batch) {
       const byte = piece.find((each) => !insignificant.has(each));
       if (byte === undefined) continue;
       this.begin(this.hasStreamType ? !jsonStarts.has(byte) : fieldStarts.has(byte));
       break;
     }
-    return this.kind;
+  }
+
+  private get isStream(): boolean {
+    return this.kind === 'stream';
   }
 
   private begin(isStream: boolean): void {

@@ -3,12 +3,14 @@ import { GatewayError } from '../../domain/errors.ts';
 import { isJson } from '../../domain/is-json.ts';
 import type { AttemptOutcome } from '../../routing/health.ts';
 import { createTextAttempt, type TextAttempt } from '../run/attempt.ts';
+import { judgeFormat } from './judge-format.ts';
 import { measureAttempt } from '../accounting/attempt-cost.ts';
 import { attemptText } from './attempt-text.ts';
 import { itemsOf } from '../accounting/response-images.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import type { Run } from '../run/run.ts';
-import type { EmptyEnd, RunKind } from '../run/run-kind.ts';
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
+import type { PoorEnd, RunKind } from '../run/run-kind.ts';
 import type { ToolCall } from '../run/step.ts';
 import { findOtherWire } from './wire-fallback.ts';
 
@@ -29,21 +31,22 @@ export const responseKind: RunKind<Run, TextAttempt, Chunk, ResponsePipeline> = 
 /** @see docs/reference/routing.md#learned-rules */
 function canLearn({ learnsRules }: ResponsePipeline, attempt: TextAttempt, { lesson }: GatewayError): boolean {
   if (!lesson || !learnsRules()) return false;
+  if (lesson.wire !== undefined && ![lesson.wire].flat().includes(attempt.wire.id)) return false;
   if (attempt.lessons.some(({ name }) => name === lesson.name)) return false; // the refusal has another cause
-  return lesson.field === undefined || attempt.sentFields.includes(lesson.field);
+  return lesson.fields?.some((field) => attempt.sentFields.includes(field)) ?? true;
 }
 
 function remember(attempt: TextAttempt): void {
   const { endpoint, wire, lessons } = attempt;
   const { provider, upstreamModel, rulesOf = upstreamModel } = endpoint;
-  attempt.learned = lessons.flatMap((lesson) => provider.learn(wire, rulesOf, lesson) ?? []);
+  attempt.learned = lessons.flatMap((lesson) => (lesson.isOnce ? [] : (provider.learn(wire, rulesOf, lesson) ?? [])));
 }
 
 /**
- * Judges an end without output. Its cause is a filter of the provider, or unknown. A response that ends at its limit may
- * have used it for hidden reasoning.
+ * Judges an end without output, or with JSON that may not match its format. The cause of an empty end is a filter of the
+ * provider, or unknown. A response that ends at its limit may have used it for hidden reasoning.
  */
-function judgeEnd(run: Run, attempt: TextAttempt, held: readonly Chunk[]): EmptyEnd | undefined {
+function judgeEnd(run: Run, attempt: TextAttempt, held: Chunk[]): MaybePromise<PoorEnd | undefined> {
   const { finish, endpoint } = attempt;
   const { name } = endpoint.provider;
   if (!finish || finish.reason === 'length') return undefined;
@@ -52,7 +55,7 @@ function judgeEnd(run: Run, attempt: TextAttempt, held: readonly Chunk[]): Empty
     const failure = new GatewayError('content_policy', `${name} filtered the whole response.`, { retryable: true });
     return { failure, isAnswer: true };
   }
-  if (held.some(isOutput)) return undefined;
+  if (held.some(isOutput)) return finish.reason === 'stop' ? judgeFormat(attempt, held) : undefined;
   const hasCounted = (finish.usage?.outputTokens ?? 0) > 0;
   const isLater = run.steps.length > 1;
   // A model may have nothing to add to the results of its calls.

@@ -1,18 +1,22 @@
+import { TRIGGER } from '../../domain/compaction.ts';
 import { GatewayError } from '../../domain/errors.ts';
+import type { CheckedText, JsonOutputFormat } from '../../domain/json-format.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import { findOptionsProblem, mergeOptions, type ProviderOptions } from '../../domain/provider-options.ts';
 import { refuseReach } from '../../domain/reach.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { settingsOf } from '../../providers/provider.ts';
 import { withLessons } from '../../providers/rules/lessons.ts';
-import { mustStream } from '../../providers/rules/must-stream.ts';
+import { asksForStream } from '../../providers/rules/asks-for-stream.ts';
 import { getTextWire } from '../../providers/text-wire.ts';
 import type { UpstreamRequest } from '../../providers/wire.ts';
 import { Needs } from '../../routing/needs.ts';
 import { matchesEndpoint } from '../../routing/preferences.ts';
 import type { TextAttempt } from '../run/attempt.ts';
+import { requestSummary } from '../compaction/request-summary.ts';
 import { fitToWire, mayReason, withoutProviderTools } from './fit-to-wire.ts';
 import { forEndpoint, forIntern, inlineUrls, type MediaSource, noMediaSource } from './inline-urls.ts';
+import { losesFormat } from './judge-format.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
 import { inspectNew } from '../run/inspect-input.ts';
 import { buildRequest, type Run } from '../run/run.ts';
@@ -28,7 +32,12 @@ import { adaptRequest } from '../run/run-plugins.ts';
 export function translateRequest(
   run: Run,
   attempt: TextAttempt,
-  { media = () => noMediaSource, tools, inspectors }: Pick<ResponsePipeline, 'media' | 'tools' | 'inspectors'>,
+  {
+    media = () => noMediaSource,
+    tools,
+    inspectors,
+    checkFormat,
+  }: Pick<ResponsePipeline, 'media' | 'tools' | 'inspectors' | 'checkFormat'>,
 ): MaybePromise<UpstreamRequest> {
   const { reach } = run.caller;
   const endpoint = reach ? withoutProviderTools(attempt.endpoint) : attempt.endpoint;
@@ -42,7 +51,7 @@ export function translateRequest(
   const settled = run.toolLoop ? run.toolLoop.adapt(shown, endpoint) : shown;
   const rewritten = choice?.rewrite ? choice.rewrite(settled) : settled;
   const write = (request: ResponseRequest) =>
-    writeFitted(run, attempt, { request, isAlias, lost: replayed?.dropped ?? nothing }, media);
+    writeFitted(run, attempt, { request, isAlias, lost: replayed?.dropped ?? nothing }, { media, checkFormat });
   if (!run.activePlugins) return write(rewritten);
   const adapted = adaptRequest(run, run.activePlugins, rewritten, endpoint);
   const inspect = (request: ResponseRequest): MaybePromise<UpstreamRequest> => {
@@ -64,6 +73,7 @@ interface AdaptedRequest {
 }
 
 const nothing: readonly string[] = [];
+const trigger = { what: 'item', type: TRIGGER } as const;
 
 /**
  * Adds the fields that the client sends to this provider as they are. With `ai-sdk`, they are the `providerOptions` of the package.
@@ -82,36 +92,51 @@ function addOptions(body: Record<string, unknown>, run: Run, { endpoint, wire }:
   }
 }
 
+/** Returns the function that checks a text of a run. */
+const bindFormat =
+  (run: Run, format: JsonOutputFormat, check: NonNullable<ResponsePipeline['checkFormat']>) =>
+  (text: string): Promise<CheckedText> =>
+    check(run, text, format);
+
 /** Fits a request to the endpoint and writes it. */
 function writeFitted(
   run: Run,
   attempt: TextAttempt,
   { request: given, isAlias, lost }: AdaptedRequest,
-  media: () => MediaSource,
+  { media, checkFormat }: { media: () => MediaSource; checkFormat: ResponsePipeline['checkFormat'] },
 ): MaybePromise<UpstreamRequest> {
   const { endpoint, wire } = attempt;
   const { reach } = run.caller;
   const text = getTextWire(wire);
-  const { provider, upstreamModel } = endpoint;
+  const { provider, upstreamModel, rulesOf } = endpoint;
   const name = `${endpoint.model} at ${provider.name}`;
-  const { request: fitted, changed, search } = fitToWire(given, endpoint, reach ? undefined : wire.id, isAlias);
+  attempt.writesSummary = run.compacts && (reach !== undefined || !text.carries?.(trigger, settingsOf(endpoint, wire)));
+  const summarized = attempt.writesSummary ? requestSummary(given) : given;
+  const { request: fitted, changed, search } = fitToWire(summarized, endpoint, reach ? undefined : wire.id, isAlias);
   const { tools, input } = fitted;
   attempt.hasLateTools = tools !== undefined && input.some(({ type }) => type === 'additional_tools');
   const keepsReasoning = run.returnsReasoning || run.toolLoop !== undefined;
   const translate = (request: ResponseRequest): UpstreamRequest => {
     const dialect = withLessons(settingsOf(endpoint, wire), attempt.lessons);
-    attempt.isStreamed = run.request.stream === true || mustStream(dialect, request);
+    attempt.isStreamed = asksForStream(dialect, request, run.request.stream === true);
     const written = text.writeRequest(request, {
       endpoint: name,
       upstreamModel,
+      ...(rulesOf === undefined ? undefined : { rulesOf }),
       stream: attempt.isStreamed,
       dialect,
       ...(run.endUser === undefined ? undefined : { endUser: run.endUser }),
       ...(run.account === undefined ? undefined : { account: run.account }),
+      ...(run.session === undefined ? undefined : { session: run.session }),
       ...(keepsReasoning && mayReason(endpoint, request) ? { sealsReasoning: true } : undefined),
+      ...(run.onlyOfferedCalls ? { onlyOfferedCalls: true } : undefined),
     });
     addOptions(written.body, run, attempt);
     attempt.droppedFields = [...lost, ...changed, ...written.dropped]; // without the spare capacity of a list that grew
+    const { format } = request.text ?? {};
+    if (checkFormat && format && format.type !== 'text' && !run.request.stream && losesFormat(attempt.droppedFields)) {
+      attempt.checkFormat = bindFormat(run, format, checkFormat);
+    }
     if (search !== undefined) written.restore = { ...written.restore, search };
     attempt.sentFields = Object.keys(written.body);
     if (written.adapted) attempt.adapted = written.adapted;

@@ -48,6 +48,7 @@ const idPrefixes = new Map([
   ['apply_patch_call', 'apc_'],
   ['shell_call', 'shc_'],
   ['shell_call_output', 'sho_'],
+  ['compaction', 'cmp_'],
 ]);
 
 /** @param counter of the item's own text */

@@ -9,6 +9,7 @@ export function writeImageUsage(
   isByok: boolean,
 ): WireImageUsage | undefined {
   if (!usage && !cost?.priced) return undefined;
+  const images = usage?.special?.inputImageTokens;
   const total = cost?.priced ? usdOf(cost.inputNanoUsd + cost.outputNanoUsd) : null;
   return {
     prompt_tokens: usage?.inputTokens ?? 0,
@@ -23,7 +24,9 @@ export function writeImageUsage(
       },
     }),
     is_byok: isByok,
-    ...(usage && { prompt_tokens_details: { cached_tokens: usage.cachedTokens } }),
+    ...(usage && {
+      prompt_tokens_details: { cached_tokens: usage.cachedTokens, ...(images && { image_tokens: images }) },
+    }),
     ...(usage?.special?.outputImageTokens !== undefined && {
       completion_tokens_details: { image_tokens: usage.special.outputImageTokens },
     }),

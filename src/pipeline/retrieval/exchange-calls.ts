@@ -16,7 +16,7 @@ import { writeJson } from '../../domain/write-json.ts';
 interface ExchangeOptions<Call> {
   /** The endpoint, for messages. */
   name: string;
-  task: Pick<RetrievalTask<never, Call, never>, 'estimateCall' | 'hasVectors'>;
+  task: Pick<RetrievalTask<never, Call, never>, 'adapt' | 'split' | 'estimateCall' | 'hasVectors'>;
   limits: ReturnType<RetrievalPipeline<RetrievalRun>['limits']>;
 }
 
@@ -69,12 +69,12 @@ export class CallExchange<Call, F extends RetrievalFinish> {
       upstreamOf(provider);
       this.headers = provider.headersFor(takeKey(this.attempt), false);
     }
-    if (calls.length === 1) return [await this.runCall(calls[0]!, first, outer)];
+    if (calls.length === 1) return this.runCall(calls[0]!, first, outer);
     const together = new Cancellation();
     const listener: CancelListener = { cancelled: (reason) => together.cancel(reason) };
     if (outer.reason) throw outer.reason;
     outer.add(listener);
-    const finishes: F[] = [];
+    const finishes: F[][] = [];
     let next = 0;
     const runSome = async (): Promise<void> => {
       for (let at = next++; at < calls.length && !together.reason; at = next++) {
@@ -88,19 +88,36 @@ export class CallExchange<Call, F extends RetrievalFinish> {
     await Promise.all(work);
     outer.remove(listener);
     if (together.reason) throw together.reason;
-    return finishes;
+    return finishes.flat();
   }
 
-  private async runCall(call: Call, written: UpstreamRequest, cancellation: Cancellation): Promise<F> {
+  /** @returns more than one response if the server takes fewer inputs than the call has */
+  private async runCall(call: Call, written: UpstreamRequest, cancellation: Cancellation): Promise<F[]> {
     const { wire } = this;
-    const finish = wire.send
-      ? this.reading.readBody(await wire.send(written, cancellation.signal), written.readerContext)
-      : await this.send(written, cancellation);
-    const { estimateCall } = this.options.task;
+    const { task } = this.options;
+    let finish: F;
+    try {
+      finish = wire.send
+        ? this.reading.readBody(await wire.send(written, cancellation.signal), written.readerContext)
+        : await this.send(written, cancellation);
+    } catch (error) {
+      const failure = asGatewayError(error);
+      const { endpoint } = this.attempt;
+      const parts = cancellation.reason ? undefined : task.split?.(call, endpoint, failure);
+      if (parts) {
+        const finishes: F[] = [];
+        for (const part of parts) finishes.push(...(await this.runCall(part, this.write(part), cancellation)));
+        return finishes;
+      }
+      const adapted = wire.send ? undefined : task.adapt?.(call, endpoint, failure);
+      if (adapted === undefined || cancellation.reason) throw error;
+      finish = await this.send(this.write(adapted), cancellation);
+    }
+    const { estimateCall } = task;
     const { usage } = finish;
     // A negative count must not make the request free.
     this.attempt.counted.push(usage && isCredible(usage) ? usage : estimateUsage(estimateCall(call), 0));
-    return finish;
+    return [finish];
   }
 
   private async send(written: UpstreamRequest, cancellation: Cancellation): Promise<F> {

@@ -1,3 +1,4 @@
+import type { GatewayError } from '../../domain/errors.ts';
 import type { Endpoint } from '../../providers/provider.ts';
 import type { WholeWire } from '../../providers/whole-wire.ts';
 import type { Wire } from '../../providers/wire.ts';
@@ -21,6 +22,15 @@ export interface RetrievalTask<R extends RetrievalRun, Call, F extends Retrieval
   findWire(wire: Wire): WholeWire<Call, F> | undefined;
   /** Splits a request into calls that fit the endpoint, in order. */
   listCalls(request: R['request'], endpoint: Endpoint): readonly Call[];
+  /**
+   * Returns a call in a form that the server may have, after it has failed.
+   *
+   * @returns undefined if there is none
+   * @throws {GatewayError} that says what the caller can change
+   */
+  adapt?(call: Call, endpoint: Endpoint, error: GatewayError): Call | undefined;
+  /** Splits a call whose inputs are too many for the server, after it has failed. @returns undefined for another error */
+  split?(call: Call, endpoint: Endpoint, error: GatewayError): readonly Call[] | undefined;
   /** Estimates the tokens of a call, if the provider does not report them. */
   estimateCall(call: Call): number;
   /** Estimates the bytes of all responses. */

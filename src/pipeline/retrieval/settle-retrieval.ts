@@ -1,9 +1,9 @@
 import type { InFlightEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
 import { addUsage, isCredible } from '../../domain/usage.ts';
 import { costOf, estimateUsage } from '../../metering/cost.ts';
-import { type AttemptCost, isPaidByRouter, sumCosts, usedNothing, zeroCost } from '../accounting/attempt-cost.ts';
+import { isPaidByRouter, sumCosts, usedNothing, zeroCost } from '../accounting/attempt-cost.ts';
 import { addAttempts, writeEntry, writeInFlight } from '../accounting/write-entry.ts';
-import type { RetrievalAttempt } from '../run/attempt.ts';
+import type { AttemptCost, RetrievalAttempt } from '../run/attempt.ts';
 import type { RetrievalRun } from '../run/retrieval-run.ts';
 import type { RunBase } from '../run/run.ts';
 import { attemptsOf, committedOf } from '../run/step.ts';

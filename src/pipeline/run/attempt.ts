@@ -1,16 +1,26 @@
 import type { FinishChunk } from '../../domain/chunks.ts';
 import type { GatewayError, RefusalLesson } from '../../domain/errors.ts';
 import type { ImageDigest } from '../../domain/image-digest.ts';
-import type { EncodedImage, ImageFinishChunk } from '../../domain/images.ts';
+import type { EncodedImage, ImageCounts, ImageFinishChunk } from '../../domain/images.ts';
 import type { NativeOutput } from '../../domain/native.ts';
-import type { Usage } from '../../domain/usage.ts';
+import type { Cost, Usage } from '../../domain/usage.ts';
 import type { InFlightRequest } from '../../metering/journal.ts';
+import type { CheckedText } from '../../domain/json-format.ts';
 import type { Endpoint } from '../../providers/provider.ts';
 import type { Learned } from '../../providers/rules/lessons.ts';
 import type { Wire } from '../../providers/wire.ts';
-import type { AttemptCost } from '../accounting/attempt-cost.ts';
 import type { KeptSize } from '../events/kept-size.ts';
 import type { ByteShare } from '../images/byte-budget.ts';
+
+/** The usage and cost of an attempt. */
+export interface AttemptCost {
+  usage: Usage;
+  cost: Cost;
+  /** The service tier whose price counts. */
+  tier: string | null;
+  /** Absent: the endpoint generates no images. */
+  pictures?: ImageCounts;
+}
 
 /**
  * One try on one endpoint with one key and one wire, and everything learned from it. Created for the try, filled during
@@ -46,6 +56,8 @@ export interface Attempt {
   adjustments: readonly string[];
   /** Undefined if it failed before it was sent. */
   dispatchedAt: number | undefined;
+  /** Whether the provider may have received it: a connection was there to write it. */
+  isSent: boolean;
   /** Time of the provider's first output. For a buffered response, the time when it was complete. */
   firstOutputAt: number | undefined;
   endedAt: number | undefined;
@@ -73,6 +85,10 @@ export interface TextAttempt extends Attempt {
   counted: Usage | undefined;
   /** Whether the input adds tools to those in `tools`. */
   hasLateTools: boolean;
+  /** Repairs and checks a text. Undefined: the provider enforces the format, there is none, or the response is streamed. */
+  checkFormat: ((text: string) => Promise<CheckedText>) | undefined;
+  /** Whether its output is the summary of the conversation. */
+  writesSummary: boolean;
   /** Fields that the provider reported in the format of the client. Undefined for a client of another format. */
   native: NativeOutput | undefined;
 }
@@ -130,6 +146,7 @@ const createAttempt = (endpoint: Endpoint, { wire, isLast, isRetry, lessons = []
   learned: [],
   adjustments: nothing,
   dispatchedAt: undefined,
+  isSent: false,
   firstOutputAt: undefined,
   endedAt: undefined,
   finish: undefined,
@@ -147,6 +164,8 @@ export const createTextAttempt = (endpoint: Endpoint, turn: AttemptTurn): TextAt
   kept: undefined,
   counted: undefined,
   hasLateTools: false,
+  checkFormat: undefined,
+  writesSummary: false,
   native: undefined,
 });
 

@@ -1,29 +1,38 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import { currentTimeMs } from '../../domain/clock.ts';
+import { endsWithTrigger } from '../../domain/compaction.ts';
 import { createId } from '../../domain/ids.ts';
 import type { ImageRequest } from '../../domain/images.ts';
 import { takeInput } from './conversation.ts';
-import type { ImagePipeline } from '../image-pipeline.ts';
 import type { ImageRun } from './image-run.ts';
-import type { PipelineBase } from '../pipeline.ts';
 import type { RetrievalFinish, RetrievalRun } from './retrieval-run.ts';
 import type { Run, RunBase } from './run.ts';
 import type { RunInput, RunOrigin } from './run-origin.ts';
 
+/** Hide who a run is for, so that providers and the store never get the ids themselves. */
+export interface Pseudonyms {
+  /** Hashes the id of an end user with a key. */
+  hashEndUser: (workspaceId: string, id: string) => string;
+  /** Returns the identity of a workspace for providers. Absent or undefined: they get none. */
+  identifyAccount?: (workspaceId: string) => string | undefined;
+}
+
 /** Creates the run of an accepted request for a response. */
-export function createRun(
-  { hashEndUser, identifyAccount }: Pick<PipelineBase<Run>, 'hashEndUser' | 'identifyAccount'>,
-  input: RunInput,
-): Run {
+export function createRun({ hashEndUser, identifyAccount }: Pseudonyms, input: RunInput): Run {
   const { request, source } = input;
+  const { workspaceId } = input.caller;
+  const session = request.session_id ?? request.prompt_cache_key;
   return {
     ...createBase(input, request.safety_identifier ?? request.user, hashEndUser),
     request,
+    compacts: endsWithTrigger(request.input),
     input: takeInput(request, source),
     steps: [],
     responseId: createId('resp_'),
-    account: identifyAccount?.(input.caller.workspaceId),
+    account: identifyAccount?.(workspaceId),
+    session: session ? hashEndUser(workspaceId, `session\0${session}`) : undefined,
     returnsReasoning: input.returnsReasoning === true,
+    onlyOfferedCalls: input.onlyOfferedCalls === true,
     builder: undefined,
     activePlugins: undefined,
     toolLoop: undefined,
@@ -32,11 +41,7 @@ export function createRun(
 }
 
 /** Creates the run of an accepted image generation. */
-export function createImageRun(
-  { hashEndUser }: Pick<ImagePipeline, 'hashEndUser'>,
-  request: ImageRequest,
-  origin: RunOrigin,
-): ImageRun {
+export function createImageRun({ hashEndUser }: Pseudonyms, request: ImageRequest, origin: RunOrigin): ImageRun {
   return {
     ...createBase(origin, request.user, hashEndUser),
     request,
@@ -48,7 +53,7 @@ export function createImageRun(
 
 /** Creates the run of accepted embeddings or of an accepted rerank. */
 export function createRetrievalRun<Q extends { user?: string } & RunBase['request'], F extends RetrievalFinish>(
-  { hashEndUser }: Pick<PipelineBase<RunBase>, 'hashEndUser'>,
+  { hashEndUser }: Pseudonyms,
   request: Q,
   origin: RunOrigin,
 ): RetrievalRun<Q, F> {
@@ -58,7 +63,7 @@ export function createRetrievalRun<Q extends { user?: string } & RunBase['reques
 const createBase = (
   origin: RunOrigin,
   endUser: string | null | undefined,
-  hashEndUser: PipelineBase<RunBase>['hashEndUser'],
+  hashEndUser: Pseudonyms['hashEndUser'],
 ): Omit<RunBase, 'request' | 'steps'> => ({
   caller: origin.caller,
   origin: origin.origin,

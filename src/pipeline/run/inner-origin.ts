@@ -14,12 +14,13 @@ export interface InnerOrigin extends RunOrigin {
  * Creates the origin of a run that serves another one, for the same caller and within the limits of its models.
  *
  * @param isInspected whether guardrails have inspected all of its input
+ * @param estimateTokens estimates its input and output
  * @throws {GatewayError} `unprocessable` if the run would be nested too deeply
  */
 export function createInnerOrigin(
   parent: RunBase,
   cancellation: RunOrigin['cancellation'],
-  isInspected: boolean,
+  { isInspected, estimateTokens }: { isInspected: boolean; estimateTokens: () => number },
 ): InnerOrigin {
   const depth = (parent.parent?.depth ?? 0) + 1;
   if (depth > MAX_DEPTH) {
@@ -33,7 +34,7 @@ export function createInnerOrigin(
     metadata: false,
     ignoredFields: [],
     clamped: [],
-    modelLimits: parent.modelLimits?.openInner(generationId),
+    modelLimits: parent.modelLimits?.openInner(generationId, estimateTokens),
     parent: { generationId: parent.generationId, depth, isInspected },
   };
 }

@@ -95,7 +95,9 @@ function describeParams(run: RunBase): Record<string, unknown> {
   const learned = attemptsOf(run).flatMap(({ lessons, error, endpoint }) =>
     error
       ? []
-      : lessons.map(({ name }) => ({ provider: endpoint.provider.name, model: endpoint.model, refused: name })),
+      : lessons
+          .filter(({ isOnce }) => !isOnce)
+          .map(({ name }) => ({ provider: endpoint.provider.name, model: endpoint.model, refused: name })),
   );
   if (learned.length > 0) params['learned'] = learned;
   if (attempt.droppedUpstreamFields.length > 0) params['dropped_upstream_fields'] = attempt.droppedUpstreamFields;

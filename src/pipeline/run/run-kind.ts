@@ -4,8 +4,7 @@ import type { Sink } from '../../domain/sink.ts';
 import type { Endpoint } from '../../providers/provider.ts';
 import type { Wire } from '../../providers/wire.ts';
 import type { AttemptOutcome } from '../../routing/health.ts';
-import type { Attempt, AttemptTurn } from './attempt.ts';
-import type { AttemptCost } from '../accounting/attempt-cost.ts';
+import type { Attempt, AttemptCost, AttemptTurn } from './attempt.ts';
 import type { RunBase } from './run.ts';
 
 /** The differences between the kinds of runs that walk a plan: the form of the output, and how to request it. */
@@ -17,8 +16,13 @@ export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
   isOutput(run: R, chunk: C): boolean;
   /** Whether a chunk is passed on even if its attempt fails. */
   isKept(chunk: C): boolean;
-  /** Returns why an attempt that ended regularly shows nothing. Absent: any end is a success. */
-  judgeEnd?(run: R, attempt: A, held: readonly C[]): EmptyEnd | undefined;
+  /**
+   * Returns why an attempt that ended regularly is not passed on yet: it has no output, or not what was requested. Absent:
+   * any end is a success.
+   *
+   * @param held the buffered chunks, in which it may repair the output
+   */
+  judgeEnd?(run: R, attempt: A, held: C[]): MaybePromise<PoorEnd | undefined>;
   /** Returns the outcome of an ended attempt, for the health of its endpoint. */
   describeOutcome(run: R, attempt: A): AttemptOutcome;
   /**
@@ -29,7 +33,7 @@ export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
   findOtherWire?(attempt: A, failure: GatewayError): MaybePromise<Wire | GatewayError>;
   /** Whether the endpoint can be tried again without what the failure refuses. Absent: never. */
   canLearn?(pipeline: P, attempt: A, failure: GatewayError): boolean;
-  /** Remembers what an attempt that succeeded has left out. */
+  /** Remembers what an attempt has left out that the provider has accepted. */
   remember?(attempt: A): void;
   /**
    * Measures an attempt that failed before the client received any output. Absent: such failures cost nothing.
@@ -39,10 +43,10 @@ export interface RunKind<R extends RunBase, A extends Attempt, C, P> {
   measureFailed?(run: R, attempt: A, held: readonly C[]): AttemptCost | undefined;
 }
 
-/** A regular end without output. Another endpoint may have some. */
-export interface EmptyEnd {
+/** A regular end without the requested output. Another endpoint may have it. */
+export interface PoorEnd {
   failure: GatewayError;
-  /** Whether the client gets it if no other endpoint responds. */
+  /** Whether the client gets it if no other endpoint has a better one. */
   isAnswer: boolean;
 }
 

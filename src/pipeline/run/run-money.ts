@@ -33,4 +33,6 @@ export interface RunMoney {
   usage: Usage | undefined;
   /** The sum over all attempts, failed ones included, and the charges. */
   cost: Cost | undefined;
+  /** The tokens of its ledger entry: of all attempts, failed ones included. Undefined until it is closed. */
+  recordedTokens?: number | undefined;
 }

@@ -53,8 +53,11 @@ export interface RequestMemory {
 export interface ModelLimits {
   /** @returns why the model must not be called now; a promise only if it is counted in another process */
   enter(model: string): MaybePromise<GatewayError | undefined>;
-  /** @returns the limits for a run that serves this one */
-  openInner(generationId: string): InnerLimits;
+  /**
+   * @param estimateTokens estimates its input and output
+   * @returns the limits for a run that serves this one
+   */
+  openInner(generationId: string, estimateTokens: () => number): InnerLimits;
 }
 
 export interface InnerLimits extends ModelLimits {
@@ -77,6 +80,8 @@ export interface RunInput extends RunOrigin {
   request: ResponseRequest;
   /** Whether the client sends reasoning back in the next turn, without a setting for it. Absent: it has the setting. */
   returnsReasoning?: boolean | undefined;
+  /** Whether the API has no form for a call of a tool that the client did not offer. Absent: no. */
+  onlyOfferedCalls?: boolean | undefined;
   /** Absent: the input cannot be parsed again. */
   source?: InputSource | undefined;
 }

@@ -78,15 +78,21 @@ function addPart(run: Run, place: number, part: PluginPart<Run> | undefined): vo
 const none: readonly Reviser<Run>[] = [];
 
 /**
- * The revisers of a run, in order: those of its plugins, that of its tools, and its guard.
+ * The revisers of a run, in order: those of its plugins, that of its tools, its guard, and the one that seals its summary.
  *
- * @param guard sees the output last, with all that the others have added
+ * @param guard sees the output with all that the others have added
+ * @param sealing sees the output that the guard has passed
  */
-export function listRevisers({ activePlugins, toolLoop }: Run, guard?: Reviser<Run>): readonly Reviser<Run>[] {
-  if (!activePlugins && !toolLoop && !guard) return none;
+export function listRevisers(
+  { activePlugins, toolLoop }: Run,
+  guard?: Reviser<Run>,
+  sealing?: Reviser<Run>,
+): readonly Reviser<Run>[] {
+  if (!activePlugins && !toolLoop && !guard && !sealing) return none;
   const ofPlugins = activePlugins?.flatMap(({ part }) => (part.open ? [part as Reviser<Run>] : [])) ?? []; // it has `open`
   if (toolLoop) ofPlugins.push(toolLoop.reviser);
   if (guard) ofPlugins.push(guard);
+  if (sealing) ofPlugins.push(sealing);
   return ofPlugins;
 }
 

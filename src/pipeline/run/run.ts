@@ -2,9 +2,9 @@ import type { GatewayError } from '../../domain/errors.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { RequestSettings, ResponseRequest } from '../../domain/request.ts';
 import type { StageRecord } from '../../domain/router-metadata.ts';
+import type { Media } from '../../platform/outbound/fetch-media.ts';
 import type { EventBuilder } from '../events/build-events.ts';
 import type { Conversation } from './conversation.ts';
-import type { RunMedia } from '../attempts/inline-urls.ts';
 import type { ActivePlugin } from './run-plugins.ts';
 import type { RunMoney } from './run-money.ts';
 import type { RunOrigin } from './run-origin.ts';
@@ -45,6 +45,12 @@ export interface RunBase extends RunOrigin, RunMoney {
   recorded?: MaybePromise<void>;
 }
 
+/** The results of a run's fetches so far: the data, or the failure. */
+export interface RunMedia {
+  budget: { left: number };
+  found: Map<string, Media | GatewayError>;
+}
+
 /** The run of a response. */
 export interface Run extends RunBase {
   readonly request: RequestSettings;
@@ -52,8 +58,14 @@ export interface Run extends RunBase {
   readonly responseId: string;
   /** Keyed hash of the workspace, for providers if there is no end user. Undefined: they get none. */
   readonly account: string | undefined;
+  /** Keyed hash of the session that the client names, for providers that cache by conversation. */
+  readonly session: string | undefined;
   /** Whether the client sends reasoning back in the next turn, without a setting for it. */
   readonly returnsReasoning: boolean;
+  /** Whether its API has no form for a call of a tool that the client did not offer. */
+  readonly onlyOfferedCalls: boolean;
+  /** Whether it compacts its conversation. */
+  readonly compacts: boolean;
   readonly steps: ResponseStep[];
   builder: EventBuilder | undefined;
   /** The parts of its plugins, in order. Undefined: none acts on it. */

@@ -1,14 +1,56 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import type { EndpointFacts } from '../../domain/endpoint.ts';
-import type { InputItem } from '../../domain/items.ts';
+import type { HostedTool, InputItem } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { RequestSettings, ResponseRequest } from '../../domain/request.ts';
 import type { Reviser } from '../../domain/reviser.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { ToolUse } from '../../domain/usage.ts';
 import type { Run } from './run.ts';
-import type { OfferedServerTool, ToolCallRecord } from '../tools/planned-call.ts';
+import type { DeferredTool, ServerTool } from '../../tools/server-tool.ts';
 import type { CallingStep, ResponseStep } from './step.ts';
+
+/** A server tool as a request offers it. */
+export interface OfferedServerTool {
+  readonly tool: ServerTool;
+  /** `tools[0]`: its entry in the request. */
+  readonly path: string;
+  /** The function that the model sees. */
+  readonly name: string;
+  /** Position among the entries of the tool in the request, from 0. */
+  readonly instance: number;
+  /** Parts that all entries of the tool share. */
+  readonly shared: SharedByEntries;
+  /** `tools[].parameters`, checked. */
+  readonly parameters: Record<string, unknown>;
+  /** The tool of the request that it replaces, if the provider has none. */
+  readonly hosted: HostedTool | undefined;
+  /** The tools of the request with `defer_loading`. */
+  readonly deferred: readonly DeferredTool[];
+}
+
+/** Parts that the entries of a tool in a request share. */
+export interface SharedByEntries {
+  /** Number of entries. */
+  entries: number;
+  /** Number of calls that have begun. */
+  begun: number;
+  /** Belongs to the tool. */
+  readonly memory: Record<string, unknown>;
+}
+
+/** A call of a server tool that has ended, or that did not run. Telemetry reads it. */
+export interface ToolCallRecord {
+  /** The type of the tool. Undefined: the model named none of the gateway. */
+  readonly tool: string | undefined;
+  /** The number of its step, or of the next one if it ran before the first. */
+  readonly step: number;
+  /** performance.now(). */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** `ok`, or the class of the failure. */
+  readonly outcome: string;
+}
 
 /** The input of the next step of a run. */
 export interface NextStep {

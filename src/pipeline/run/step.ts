@@ -42,7 +42,7 @@ export type ResponseStep = Step<TextAttempt>;
 
 /** A step that has ended with calls. */
 export interface CallingStep extends Pick<Step, 'number' | 'toolCalls'> {
-  readonly committed: { readonly endpoint: Pick<Endpoint, 'model'> } | undefined;
+  readonly committed: { readonly endpoint: Pick<Endpoint, 'model' | 'capabilities'> } | undefined;
 }
 
 /** Anything that consists of steps: a run, or an observer's view of it. */

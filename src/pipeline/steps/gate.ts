@@ -1,13 +1,15 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
+import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { Attempt } from '../run/attempt.ts';
-import type { EmptyEnd } from '../run/run-kind.ts';
+import type { PoorEnd } from '../run/run-kind.ts';
 
 /** The rules of a kind of runs that the gate needs. */
 interface OutputRules<R, A, C> {
   isOutput(run: R, chunk: C): boolean;
   isKept(chunk: C): boolean;
-  judgeEnd?(run: R, attempt: A, held: readonly C[]): EmptyEnd | undefined;
+  judgeEnd?(run: R, attempt: A, held: C[]): MaybePromise<PoorEnd | undefined>;
+  remember?(attempt: A): void;
 }
 
 /**
@@ -52,17 +54,22 @@ export class Gate<R, A extends Attempt, C> implements Sink<C> {
     return isOutput ? this.open() : undefined;
   }
 
-  /** Passes the end of the attempt on, unless it has no output. @returns why it is not passed on */
-  end(): EmptyEnd | undefined {
+  /** Passes the end of the attempt on, unless it lacks the requested output. @returns why it is not passed on */
+  end(): MaybePromise<PoorEnd | undefined> {
     if (this.isOpen) return undefined;
-    const empty = this.rules.judgeEnd?.(this.run, this.attempt, this.held);
-    if (!empty) this.open();
-    return empty;
+    const poor = this.rules.judgeEnd?.(this.run, this.attempt, this.held);
+    return poor instanceof Promise ? poor.then((end) => this.endAs(end)) : this.endAs(poor);
+  }
+
+  private endAs(poor: PoorEnd | undefined): PoorEnd | undefined {
+    if (!poor) this.open();
+    return poor;
   }
 
   private open(): Promise<void> | undefined {
     this.isOpen = true;
     this.attempt.firstOutputAt = performance.now();
+    if (this.attempt.lessons.length > 0) this.rules.remember?.(this.attempt);
     const { held } = this;
     this.held = [];
     this.passing = this.out.write(held);

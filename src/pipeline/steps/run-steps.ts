@@ -2,6 +2,7 @@ import { type Chunk, isIncomplete } from '../../domain/chunks.ts';
 import type { Sink } from '../../domain/sink.ts';
 import { AttemptOutput } from '../attempts/attempt-output.ts';
 import { addStep, listOutput, prepareTools, resumeSuspended } from './next-step.ts';
+import { sealSummaries } from '../compaction/summary-sink.ts';
 import { planResponse } from './plan-response.ts';
 import { responseKind } from '../attempts/response-kind.ts';
 import type { ResponsePipeline } from '../response-pipeline.ts';
@@ -33,7 +34,8 @@ export async function runSteps(pipeline: ResponsePipeline, run: Run, out: Sink<C
   const guard = guarding instanceof Promise ? await guarding : guarding;
   let sink = out;
   if (tools?.prepare) ({ step, out: sink } = await prepareTools(pipeline, run, step, guard, out));
-  const revisers = listRevisers(run, guard);
+  const sealing = run.compacts && pipeline.summaries ? sealSummaries(pipeline.summaries) : undefined;
+  const revisers = listRevisers(run, guard, sealing);
   if (tools && (await resumeSuspended(pipeline, run, step, guard, sink))) return;
   for (;;) {
     const current = step;

@@ -2,16 +2,16 @@ import { asGatewayError, GatewayError, type RefusalLesson } from '../../domain/e
 import type { Wire } from '../../providers/wire.ts';
 import type { Attempt } from '../run/attempt.ts';
 import { EndpointQueue } from './endpoint-queue.ts';
-import { withHistory } from './explain-failures.ts';
+import { withHistory } from '../run/explain-failures.ts';
 import { Gate } from './gate.ts';
 import type { PipelineBase } from '../pipeline.ts';
-import { raiseReservation } from './raise-reservation.ts';
+import { raiseReservation } from '../accounting/raise-reservation.ts';
 import type { RunBase } from '../run/run.ts';
 import type { AttemptSink, RunKind } from '../run/run-kind.ts';
 import type { Step } from '../run/step.ts';
 
 /** Maximum number of times that an endpoint is tried again without what its server has refused. */
-const MAX_LESSONS = 3;
+const MAX_LESSONS = 6;
 
 /**
  * Walks the plan of a step until an attempt succeeds. Output is buffered until some of it is visible (for a buffered
@@ -44,7 +44,7 @@ export async function walkPlan<
   let entered: string | undefined; // the model whose limit has admitted the run
   let limited: GatewayError | undefined; // the rejection of the first model whose limit was reached
   let failure: GatewayError | undefined;
-  let empty: { attempt: A; held: C[] } | undefined; // the first end without output that the client may get
+  let poor: { attempt: A; held: C[] } | undefined; // the first end without the requested output that the client may get
 
   for (let turn = queue.next(); turn; turn = queue.next()) {
     const { endpoint, isRetry } = turn;
@@ -83,12 +83,12 @@ export async function walkPlan<
       inFlight.begin(endpoint.id);
       try {
         await kind.attempt(pipeline, run, attempt, gate);
-        const end = gate.end();
-        if (end?.isAnswer) empty ??= { attempt, held: gate.held };
+        const judged = gate.end();
+        const end = judged instanceof Promise ? await judged : judged;
+        if (end?.isAnswer) poor ??= { attempt, held: gate.held };
         if (end) throw end.failure;
         if (!sink.isFinished) await finishOutput(sink, gate);
         health.record(endpoint.id, kind.describeOutcome(run, attempt));
-        if (lessons.length > 0) kind.remember?.(attempt);
         return sink;
       } catch (error) {
         failure = asGatewayError(error);
@@ -120,12 +120,12 @@ export async function walkPlan<
     }
     queue.fail(endpoint, failure);
   }
-  if (empty) return passOnEmpty(empty, open);
+  if (poor) return passOnPoor(poor, open);
   throw failure ? withHistory(step, failure) : limited!; // a plan has at least one endpoint
 }
 
-/** Passes on a response without output, because no other endpoint returned output. */
-async function passOnEmpty<A extends Attempt, C, S extends AttemptSink<C>>(
+/** Passes on a response without the requested output, because no other endpoint had a better one. */
+async function passOnPoor<A extends Attempt, C, S extends AttemptSink<C>>(
   { attempt, held }: { attempt: A; held: C[] },
   open: (attempt: A) => S,
 ): Promise<S> {
@@ -163,6 +163,7 @@ function whereNext(failure: GatewayError): 'endpoint' | 'model' | 'nowhere' {
   if (failure.retryable || failure.kind === 'invalid_request') return 'endpoint';
   switch (failure.kind) {
     case 'upstream_rejected':
+    case 'payload_too_large':
     case 'context_length_exceeded':
     case 'content_policy':
     case 'unprocessable':

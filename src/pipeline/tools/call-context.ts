@@ -15,7 +15,7 @@ export const nameRequest = ({ generationId, parent }: Pick<Run, 'generationId' |
 /** Creates what a tool gets for one call. @param cancellation of the call */
 export function createCallContext(
   run: Run,
-  { offered, callId, itemId, model, emit }: PlannedCall,
+  { offered, callId, itemId, model, takesImages, emit }: PlannedCall,
   { charge, respond, createImage }: CallPorts,
   cancellation: Cancellation,
 ): ToolCallContext {
@@ -28,6 +28,7 @@ export function createCallContext(
     deferred,
     instance,
     model,
+    takesImages,
     callId,
     itemId,
     emit,

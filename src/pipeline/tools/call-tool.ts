@@ -5,7 +5,8 @@ import { untilCancelled } from '../../domain/until-cancelled.ts';
 import type { ItemFields, Suspension, ToolOutcome } from '../../tools/server-tool.ts';
 import type { Run } from '../run/run.ts';
 import { createCallContext } from './call-context.ts';
-import type { CallPorts, OfferedServerTool, PlannedCall } from './planned-call.ts';
+import type { CallPorts, PlannedCall } from './planned-call.ts';
+import type { OfferedServerTool } from '../run/server-tools.ts';
 import type { ResultRoom } from './run-call.ts';
 
 /** Maximum bytes of a result, and of the fields of an item, as JSON. */
@@ -14,6 +15,7 @@ const MAX_RESULT_BYTES = 1024 * 1024;
 /** The outcome of a call, with its result as JSON. */
 export interface CallOutcome {
   readonly result: string;
+  readonly images?: readonly string[];
   readonly item: ItemFields;
   readonly sources?: readonly CitableSource[];
   readonly adjustments?: readonly string[];
@@ -63,7 +65,7 @@ function writeOutcome(
   maxItemBytes: number | undefined,
   room: ResultRoom,
 ): CallOutcome | string {
-  const { result, item, sources, adjustments, endsResponse } = outcome;
+  const { result, images = [], item, sources, adjustments, endsResponse } = outcome;
   const text = JSON.stringify(result);
   const fields = item ?? { result: text };
   const sizes = [text, JSON.stringify(suspension ?? {})].map((json) => Buffer.byteLength(json));
@@ -72,8 +74,9 @@ function writeOutcome(
   if (itemSize > limit || sizes.some((size) => size > MAX_RESULT_BYTES)) {
     return `The result is too large. At most ${limit} bytes are allowed.`;
   }
-  const large = maxItemBytes === undefined ? 0 : itemSize;
-  const total = sizes.reduce((sum, size) => sum + size, itemSize - large);
+  const ofItem = maxItemBytes === undefined ? 0 : itemSize;
+  const large = images.reduce((sum, image) => sum + image.length, ofItem);
+  const total = sizes.reduce((sum, size) => sum + size, itemSize - ofItem);
   if (total > room.left || large > room.largeLeft) {
     return 'The results of this response are too large together. Respond with what you have.';
   }
@@ -85,6 +88,7 @@ function writeOutcome(
     item: fields,
     status: hasFailed ? 'failed' : 'completed',
     outcome: hasFailed ? 'tool_error' : 'ok',
+    ...(images.length > 0 && { images }),
     ...(sources && { sources }),
     ...(adjustments && adjustments.length > 0 && { adjustments }),
     ...((endsResponse || suspension) && { endsResponse: true }),

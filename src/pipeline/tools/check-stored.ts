@@ -3,9 +3,8 @@ import { type GatewayTool, isServerTool, type Tool } from '../../domain/items.ts
 import { findToolPath } from '../../domain/late-tools.ts';
 import type { ServerTool } from '../../tools/server-tool.ts';
 import type { Run } from '../run/run.ts';
-import type { ToolLoop } from '../run/server-tools.ts';
+import type { OfferedServerTool, ToolLoop } from '../run/server-tools.ts';
 import { nameRequest } from './call-context.ts';
-import type { OfferedServerTool } from './planned-call.ts';
 import type { ReturnedTools } from './returned-tools.ts';
 import { nameToolType } from './show-server-tools.ts';
 

@@ -3,7 +3,7 @@ import type { Tool, ToolChoice } from '../../domain/items.ts';
 import { isNativePart, NATIVE_FIELD } from '../../domain/native.ts';
 import type { RequestSettings, ResponseRequest } from '../../domain/request.ts';
 import { atPath } from './at-path.ts';
-import type { OfferedServerTool } from './planned-call.ts';
+import type { OfferedServerTool } from '../run/server-tools.ts';
 
 /**
  * Replaces the functions of server tools by tools of the provider, where the endpoint has them.
@@ -44,7 +44,7 @@ const findNative = (
 function findOfFormat({ native }: RequestSettings, endpoint: EndpointFacts, type: string): Tool | undefined {
   const given = native?.tools[type];
   if (!given) return undefined;
-  const own = `anthropic:${String(given['type'])}`;
+  const own = native.format === 'gemini' ? `gemini:${Object.keys(given)[0]}` : `anthropic:${String(given['type'])}`;
   if (!endpoint.carries?.({ what: 'tool', type: own })) return undefined;
   return { type: own, [NATIVE_FIELD]: given } as unknown as Tool; // `HostedTool` lists the types of one provider only
 }

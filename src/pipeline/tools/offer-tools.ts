@@ -12,12 +12,11 @@ import {
 import { findToolPath } from '../../domain/late-tools.ts';
 import type { ServerTool } from '../../tools/server-tool.ts';
 import type { Run } from '../run/run.ts';
-import type { ToolLoop } from '../run/server-tools.ts';
+import type { OfferedServerTool, SharedByEntries, ToolLoop } from '../run/server-tools.ts';
 import { atPath } from './at-path.ts';
 import { checkStored } from './check-stored.ts';
 import type { DeferredTools } from './deferred-tools.ts';
 import { explainUnknownTool } from './explain-unknown-tool.ts';
-import type { OfferedServerTool, SharedByEntries } from './planned-call.ts';
 import { ReturnedTools } from './returned-tools.ts';
 import { nameToolType } from './show-server-tools.ts';
 

@@ -4,8 +4,7 @@ import type { FunctionCallOutputItem, InputItem, OutputItem } from '../../domain
 import { parseObject } from '../../domain/parse-object.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { ResumedCall } from '../../tools/server-tool.ts';
-import type { Resumption } from '../run/server-tools.ts';
-import type { OfferedServerTool } from './planned-call.ts';
+import type { OfferedServerTool, Resumption } from '../run/server-tools.ts';
 import { type CallParts, type RunningCall, writeItem } from './run-call.ts';
 import { runAll } from './run-calls.ts';
 import type { AwaitedCallItem } from './suspended-calls.ts';
@@ -102,6 +101,7 @@ export async function resumeCalls(
       offered,
       input,
       model,
+      takesImages: false,
       resumed,
       key: `tool/resumed/${index}/${type}`,
       id: createId(offered.tool.itemPrefix),

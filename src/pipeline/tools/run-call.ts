@@ -8,7 +8,8 @@ import type { ToolUse } from '../../domain/usage.ts';
 import type { ItemFields, Suspension, ToolEvent } from '../../tools/server-tool.ts';
 import type { Run } from '../run/run.ts';
 import { type CallOutcome, callTool } from './call-tool.ts';
-import type { CallPorts, OfferedServerTool, PlannedCall, ToolCallRecord } from './planned-call.ts';
+import type { CallPorts, PlannedCall } from './planned-call.ts';
+import type { OfferedServerTool, ToolCallRecord } from '../run/server-tools.ts';
 import { writeAwaitedCalls } from './suspended-calls.ts';
 import type { ToolStage } from './tool-stage.ts';
 
@@ -45,7 +46,7 @@ export interface CallParts {
 const MAX_ERROR_CHARACTERS = 300;
 
 /** A call that runs. */
-export interface RunningCall extends Pick<PlannedCall, 'model' | 'resumed'> {
+export interface RunningCall extends Pick<PlannedCall, 'model' | 'takesImages' | 'resumed'> {
   readonly call: { readonly callId: string; readonly arguments: string };
   readonly offered: OfferedServerTool;
   readonly input: Record<string, unknown>;
@@ -63,7 +64,7 @@ export interface RunningCall extends Pick<PlannedCall, 'model' | 'resumed'> {
 export async function runCall(parts: CallParts, each: RunningCall, out: Sink<Chunk>): Promise<CallOutcome> {
   const { run, stage, use, ports, room } = parts;
   const startedAt = performance.now();
-  const { call, id, offered, input, model, resumed } = each;
+  const { call, id, offered, input, model, takesImages, resumed } = each;
   const shown = keyOfResult(each);
   let hasEnded = false; // its item is then complete, and later events of the call are dropped
   const emit: PlannedCall['emit'] = (events) => {
@@ -77,7 +78,7 @@ export async function runCall(parts: CallParts, each: RunningCall, out: Sink<Chu
       return stopRun(run, error);
     }
   };
-  const planned: PlannedCall = { offered, input, callId: call.callId, itemId: id, model, resumed, emit };
+  const planned: PlannedCall = { offered, input, callId: call.callId, itemId: id, model, takesImages, resumed, emit };
   const note = (outcome: string): void =>
     parts.record({ tool: offered.tool.type, startedAt, endedAt: performance.now(), outcome });
   const outcome = await callTool(run, planned, ports, room).catch((reason: unknown) => {

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { Chunk } from '../../domain/chunks.ts';
 import { createId } from '../../domain/ids.ts';
-import type { InputItem } from '../../domain/items.ts';
+import type { InputItem, ToolOutputPart } from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { CallingStep, ToolCall } from '../run/step.ts';
@@ -58,11 +58,18 @@ export async function runCalls(parts: StepCalls, out: Sink<Chunk>): Promise<Call
 
   const results = await runAll(parts, running, out);
   const items = planned.map((each, index): InputItem => {
-    const { result: output } = 'key' in each ? results.get(each)! : each; // every call has ended
+    const isRun = 'key' in each;
+    const { result, images = [] }: Pick<CallOutcome, 'result' | 'images'> = isRun ? results.get(each)! : each; // every call has ended
+    const output = isRun && each.takesImages && images.length > 0 ? writeParts(result, images) : result;
     return { type: 'function_call_output', call_id: step.toolCalls[index]!.callId, output };
   });
   return { items, endsResponse: [...results.values()].some(({ endsResponse }) => endsResponse) };
 }
+
+const writeParts = (result: string, images: readonly string[]): ToolOutputPart[] => [
+  { type: 'input_text', text: result },
+  ...images.map((url): ToolOutputPart => ({ type: 'input_image', image_url: url })),
+];
 
 /** Runs calls, several at the same time. */
 export async function runAll(
@@ -95,6 +102,7 @@ function prepare({ offered, step, left }: StepCalls, call: ToolCall, index: numb
   if (!input) return reject('The arguments are not a JSON object.');
   const problem = found.tool.checkArguments(input);
   if (problem !== undefined) return reject(`The arguments are invalid: ${problem}`);
+  const { endpoint } = step.committed!; // a step with calls has ended
   return {
     call,
     offered: found,
@@ -102,7 +110,8 @@ function prepare({ offered, step, left }: StepCalls, call: ToolCall, index: numb
     key: `tool/${step.number}/${index}`,
     id: createItemId(found),
     outputId: createOutputId(found),
-    model: step.committed!.endpoint.model, // a step with calls has ended
+    model: endpoint.model,
+    takesImages: endpoint.capabilities.input?.includes('image') === true,
   };
 }
 

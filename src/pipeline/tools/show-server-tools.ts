@@ -1,7 +1,7 @@
 import { type FunctionTool, isServerTool, type Tool, type ToolChoice } from '../../domain/items.ts';
 import type { RequestSettings } from '../../domain/request.ts';
 import type { ServerTool } from '../../tools/server-tool.ts';
-import type { OfferedServerTool } from './planned-call.ts';
+import type { OfferedServerTool } from '../run/server-tools.ts';
 import type { ReturnedTools } from './returned-tools.ts';
 
 /** Returns the settings with which the model sees server tools as functions. */

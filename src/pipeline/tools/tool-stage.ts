@@ -1,5 +1,5 @@
 import type { StageRecord } from '../../domain/router-metadata.ts';
-import type { OfferedServerTool } from './planned-call.ts';
+import type { OfferedServerTool } from '../run/server-tools.ts';
 
 /** Maximum number of listed calls. */
 const MAX_LISTED = 100;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { noRateLimits, type RateLimits } from '../../domain/rate-limits.ts';
-import type { Admission, Claim, Counters, Reservation, SharedCounters } from './counters.ts';
+import type { Admission, Admitted, Claim, Counters, RateRefusal, Reservation, SharedCounters } from './counters.ts';
 
 /** Creates an admission with one scope, whose name is unique unless it is given. */
 const createAdmission = (
@@ -10,10 +10,13 @@ const createAdmission = (
 ): Admission => ({
   id: randomUUID(),
   scopes: [{ id: scope, limits: { ...noRateLimits, ...limits } }],
-  isStream: false,
+  isConcurrent: false,
+  tokens: 0,
   leaseMs: 60_000,
   ...more,
 });
+
+const isAdmitted = (answer: unknown): boolean => typeof answer === 'object' && answer !== null && 'atMs' in answer;
 
 const day = 86_400_000;
 /** Starts of the windows of a Wednesday: lifetime, month, week, day. */
@@ -50,17 +53,17 @@ export function testCounters(name: string, open: () => Promise<Counters | Shared
 
     /** @returns how many of the calls were admitted or reserved */
     const count = async (answers: unknown[]) =>
-      (await Promise.all(answers)).filter((refusal) => refusal === undefined).length;
+      (await Promise.all(answers)).filter((answer) => answer === undefined || isAdmitted(answer)).length;
 
     describe('rates', () => {
       it('let in as many requests as the limit says, whoever asks, and tell when the first of them is forgotten', async () => {
         const scope = randomUUID();
         const ask = (each: typeof counters) => each.admit(createAdmission({ requests_per_minute: 10 }, { scope }));
         expect(await count(Array.from({ length: 40 }, (_, at) => ask(at % 2 === 0 ? counters : other)))).toBe(10);
-        const refusal = await ask(other);
+        const refusal = (await ask(other)) as RateRefusal;
         expect(refusal).toMatchObject({ scope: 0, limit: 'requests_per_minute' });
-        expect(refusal!.freeInMs).toBeGreaterThan(50_000);
-        expect(refusal!.freeInMs).toBeLessThanOrEqual(60_000);
+        expect(refusal.freeInMs).toBeGreaterThan(50_000);
+        expect(refusal.freeInMs).toBeLessThanOrEqual(60_000);
       });
 
       it('count a request in all of its scopes, or in none', async () => {
@@ -72,10 +75,9 @@ export function testCounters(name: string, open: () => Promise<Counters | Shared
             { id: narrow, limits: { ...noRateLimits, requests_per_minute: narrowLimit } },
           ],
         });
-        expect(await counters.admit(admission(1))).toBeUndefined();
+        expect(isAdmitted(await counters.admit(admission(1)))).toBe(true);
         for (let at = 0; at < 5; at++) expect(await counters.admit(admission(1))).toMatchObject({ scope: 1 });
-        expect(await counters.admit(admission(9))).toBeUndefined();
-        expect(await counters.admit(admission(9))).toBeUndefined();
+        expect(await count([counters.admit(admission(9)), counters.admit(admission(9))])).toBe(2);
         expect(await counters.admit(admission(9))).toMatchObject({ scope: 0 });
       });
 
@@ -83,43 +85,77 @@ export function testCounters(name: string, open: () => Promise<Counters | Shared
         const scope = randomUUID();
         const admission = () => createAdmission({ tokens_per_minute: 100 }, { scope });
         const first = admission();
-        expect(await counters.admit(first)).toBeUndefined();
-        await counters.leave(first, 99);
+        expect(await counters.admit(first)).toMatchObject({ counts: [{ requests: 1, tokens: 0 }] });
+        await counters.leave(first, { tokens: 99, admittedAtMs: undefined });
         const second = admission();
-        expect(await other.admit(second)).toBeUndefined();
-        await other.leave(second, 7);
-        expect(await counters.admit(admission())).toMatchObject({ scope: 0, limit: 'tokens_per_minute' });
+        expect(await other.admit(second)).toMatchObject({ counts: [{ requests: 2, tokens: 99 }] });
+        await other.leave(second, { tokens: 7, admittedAtMs: undefined });
+        expect(await counters.admit(admission())).toMatchObject({
+          scope: 0,
+          limit: 'tokens_per_minute',
+          remaining: 0,
+          isReserved: false,
+        });
+      });
+
+      it('reserve the tokens of requests in flight, and replace them with those that were used', async () => {
+        const scope = randomUUID();
+        const admission = (tokens: number) => createAdmission({ tokens_per_minute: 100 }, { scope, tokens });
+        const first = admission(60);
+        const { atMs } = (await counters.admit(first)) as Admitted;
+        expect(await count(Array.from({ length: 16 }, () => other.admit(admission(60))))).toBe(0);
+        const second = admission(40);
+        const admitted = (await other.admit(second)) as Admitted;
+        expect(admitted.counts).toEqual([{ requests: 2, tokens: 100 }]);
+        const refused = { limit: 'tokens_per_minute', remaining: 0, isReserved: true, freeInMs: 5000 };
+        expect(await counters.admit(admission(1))).toMatchObject(refused);
+        await other.leave(first, { tokens: 10, admittedAtMs: atMs });
+        expect(await counters.admit(admission(51))).toMatchObject({ ...refused, remaining: 50 });
+        expect(await counters.admit(admission(50))).toMatchObject({ counts: [{ requests: 3, tokens: 100 }] });
+        await other.leave(second, { tokens: undefined, admittedAtMs: admitted.atMs }); // its process was killed
+        expect(await counters.admit(admission(1))).toMatchObject(refused);
+      });
+
+      it('admit a request that is larger than the limit if no other one has reserved tokens', async () => {
+        const scope = randomUUID();
+        const admission = () => createAdmission({ tokens_per_minute: 100 }, { scope, tokens: 5000 });
+        const first = admission();
+        const admitted = (await counters.admit(first)) as Admitted;
+        expect(admitted.counts).toEqual([{ requests: 1, tokens: 5000 }]);
+        expect(await count([other.admit(admission()), counters.admit(admission())])).toBe(0);
+        await other.leave(first, { tokens: 30, admittedAtMs: admitted.atMs });
+        expect(await count([other.admit(admission()), counters.admit(admission())])).toBe(1);
       });
 
       it('take back a request that was refused otherwise', async () => {
         const scope = randomUUID();
         const admission = () => createAdmission({ requests_per_minute: 1 }, { scope });
         const first = admission();
-        expect(await counters.admit(first)).toBeUndefined();
-        await other.leave(first, 0, true);
+        expect(isAdmitted(await counters.admit(first))).toBe(true);
+        const rejected = { tokens: 0, admittedAtMs: undefined, isTakenBack: true };
+        await other.leave(first, rejected);
         // This scope has no request to take back.
-        await other.leave(createAdmission({ requests_per_minute: 1 }), 0, true);
-        expect(await other.admit(admission())).toBeUndefined();
+        await other.leave(createAdmission({ requests_per_minute: 1 }), rejected);
+        expect(isAdmitted(await other.admit(admission()))).toBe(true);
         expect(await counters.admit(admission())).toMatchObject({ limit: 'requests_per_minute' });
       });
 
-      it('count open streams until they end, and not those that are no streams', async () => {
+      it('count concurrent requests until they end, and not those that generate nothing', async () => {
         const scope = randomUUID();
-        const admission = (isStream = true) => createAdmission({ concurrent_streams: 2 }, { scope, isStream });
+        const admission = (isConcurrent = true) => createAdmission({ concurrent_requests: 2 }, { scope, isConcurrent });
         const first = admission();
         expect(await count([counters.admit(first), other.admit(admission()), counters.admit(admission())])).toBe(2);
-        expect(await counters.admit(admission(false))).toBeUndefined();
-        expect(await other.admit(admission())).toMatchObject({ limit: 'concurrent_streams' });
-        await counters.leave(first, 0);
-        await counters.leave(first, 0);
+        expect(isAdmitted(await counters.admit(admission(false)))).toBe(true);
+        expect(await other.admit(admission())).toMatchObject({ limit: 'concurrent_requests' });
+        for (let time = 0; time < 2; time++) await counters.leave(first, { tokens: 0, admittedAtMs: undefined });
         expect(await count([other.admit(admission()), counters.admit(admission())])).toBe(1);
       });
 
-      it('forget a stream that nobody ended', async () => {
+      it('forget a request that was never ended', async () => {
         const scope = randomUUID();
-        const admission = () => createAdmission({ concurrent_streams: 1 }, { scope, isStream: true, leaseMs: 50 });
-        expect(await counters.admit(admission())).toBeUndefined();
-        await expect.poll(async () => await other.admit(admission())).toBeUndefined();
+        const admission = () => createAdmission({ concurrent_requests: 1 }, { scope, isConcurrent: true, leaseMs: 50 });
+        expect(isAdmitted(await counters.admit(admission()))).toBe(true);
+        await expect.poll(async () => isAdmitted(await other.admit(admission()))).toBe(true);
       });
     });
 

@@ -3,22 +3,17 @@ import type { RateLimits } from '../../domain/rate-limits.ts';
 import type { SpendingWindow } from './accounts.ts';
 
 /**
- * State that requests share: the requests of the last minute, open streams, and the money that is reserved for requests
- * in flight. `memory/` counts in the process and returns at once. The others count for several processes and return
+ * State that requests share: the requests and tokens of the last minute, requests in flight, and the money that is
+ * reserved for them. `memory/` counts in the process and returns at once. The others count for several processes and return
  * promises. All run `contract.ts`.
  *
  * A shared adapter rejects if its server is unreachable. `guarded-counters.ts` handles that.
  */
 export interface Counters {
-  /** Counts a request in all of its scopes, or in none. @returns undefined if it was admitted */
-  admit(admission: Admission): MaybePromise<RateRefusal | undefined>;
-  /**
-   * Ends an admitted request.
-   *
-   * @param tokens number of tokens that it used, as far as known
-   * @param isTakenBack whether it was rejected for another reason, so that it does not count as a request
-   */
-  leave(admission: Admission, tokens: number, isTakenBack?: boolean): MaybePromise<void>;
+  /** Counts a request and reserves its tokens in all of its scopes, or in none. */
+  admit(admission: Admission): MaybePromise<RateDecision>;
+  /** Ends an admitted request: the tokens that it used replace those that it reserved. */
+  leave(admission: Admission, outcome: AdmissionOutcome): MaybePromise<void>;
   /**
    * Reserves money in all of the accounts, or in none. Idempotent, because a response may be lost.
    *
@@ -83,16 +78,46 @@ export interface Admission {
   /** Unique. */
   id: string;
   scopes: readonly RateScope[];
-  isStream: boolean;
-  /** Time after which an open stream counts as closed, because its process may have been killed. */
+  /** Whether it counts for `concurrent_requests`. */
+  isConcurrent: boolean;
+  /** Tokens to reserve: an estimate of its input and output. They are reserved for a minute at most. */
+  tokens: number;
+  /** Time after which the request counts as ended, because its process may have been killed. */
   leaseMs: number;
+}
+export type RateDecision = RateRefusal | Admitted;
+export interface Admitted {
+  /** By the clock of the counters, Unix milliseconds. `leave` finds the reservation by it. */
+  atMs: number;
+  /** The counts of each scope, this request included. */
+  counts: readonly RateCounts[];
+}
+export interface RateCounts {
+  requests: number;
+  /** Used and reserved. */
+  tokens: number;
 }
 export interface RateRefusal {
   /** Index of the scope that rejected the request. */
   scope: number;
   limit: keyof RateLimits;
+  /** The part of the limit that is neither used nor reserved. */
+  remaining: number;
+  /** Whether the limit is not used up, but requests in flight have reserved the rest. */
+  isReserved: boolean;
   /** Milliseconds until the request may be admitted. */
   freeInMs: number;
+}
+export const isRefused = (answer: RateDecision): answer is RateRefusal => 'limit' in answer;
+
+/** How an admitted request ended. */
+export interface AdmissionOutcome {
+  /** Number of tokens that it used. Undefined: unknown, so its reservation counts. */
+  tokens: number | undefined;
+  /** `Admitted.atMs`. Undefined: unknown, so its reservation lasts for a minute. */
+  admittedAtMs: number | undefined;
+  /** Whether it was rejected for another reason, so that it does not count as a request. */
+  isTakenBack?: boolean;
 }
 
 export interface Reservation {

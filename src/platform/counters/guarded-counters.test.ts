@@ -24,7 +24,7 @@ function createStore() {
   };
   const counters: SharedCounters = {
     admit: (admission) => store.reach(() => store.memory.admit(admission)),
-    leave: (admission, tokens) => store.reach(() => store.memory.leave(admission, tokens)),
+    leave: (admission, outcome) => store.reach(() => store.memory.leave(admission, outcome)),
     reserve: (reservation) =>
       store.reach(() => {
         const isForgotten = ({ account, isCurrent }: Claim) => !isCurrent && store.forgotten.has(account);
@@ -103,8 +103,9 @@ function open(settings: Partial<GuardSettings> = {}) {
 let made = 0;
 const createAdmission = (): Admission => ({
   id: `gen-${++made}`,
-  scopes: [{ id: 'key k', limits: { requests_per_minute: 2, tokens_per_minute: 0, concurrent_streams: 0 } }],
-  isStream: false,
+  scopes: [{ id: 'key k', limits: { requests_per_minute: 2, tokens_per_minute: 0, concurrent_requests: 0 } }],
+  isConcurrent: false,
+  tokens: 0,
   leaseMs: 60_000,
 });
 const createReservation = (limit = 100n, nanoUsd = 60n): Reservation => ({
@@ -139,9 +140,9 @@ describe('unavailable shared counters', () => {
   it('are called once, then this process counts for itself, which is logged once', async () => {
     const { store, guarded, lines, failures } = open();
     store.state = 'gone';
-    expect(await guarded.admit(createAdmission())).toBeUndefined();
+    expect(await guarded.admit(createAdmission())).toHaveProperty('atMs');
     const { calls } = store;
-    expect(await guarded.admit(createAdmission())).toBeUndefined();
+    expect(await guarded.admit(createAdmission())).toHaveProperty('atMs');
     expect(await guarded.admit(createAdmission())).toMatchObject({ limit: 'requests_per_minute' });
     expect(store.calls).toBe(calls);
     expect(await guarded.reserve(createReservation())).toBeUndefined();
@@ -152,7 +153,7 @@ describe('unavailable shared counters', () => {
   it('count as unavailable after a timeout', async () => {
     const { store, guarded } = open();
     store.state = 'silent';
-    expect(await guarded.admit(createAdmission())).toBeUndefined();
+    expect(await guarded.admit(createAdmission())).toHaveProperty('atMs');
     expect(guarded.isWhole).toBe(false);
   });
 
@@ -183,7 +184,7 @@ describe('unavailable shared counters', () => {
     expect(await guarded.reserve(createReservation(1000n))).toBeUndefined();
     pass(1);
     await expect(guarded.reserve(createReservation(1000n))).rejects.toEqual(refused);
-    expect(await guarded.admit(createAdmission())).toBeUndefined();
+    expect(await guarded.admit(createAdmission())).toHaveProperty('atMs');
   });
 
   it('get the ended and the current reservations when they are back', async () => {
@@ -386,7 +387,7 @@ describe('shared counters that lost their counts', () => {
     else for (const lost of store.lost) lost();
     comeBack(store, () => storeLate(ledger, 50n));
     await expect.poll(() => guarded.isWhole).toBe(true);
-    expect(await guarded.admit(createAdmission())).toBeUndefined();
+    expect(await guarded.admit(createAdmission())).toHaveProperty('atMs');
     const refusal = { spentNanoUsd: 60n, reservedNanoUsd: 20n };
     expect(await guarded.reserve(createReservation(100n, 21n))).toMatchObject(refusal);
     expect(await guarded.reserve(createReservation(100n, 20n))).toBeUndefined();

@@ -4,17 +4,19 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { WriteLog } from '../telemetry/log-messages.ts';
 import { withTimeout } from '../with-timeout.ts';
-import type {
-  Admission,
-  BudgetRefusal,
-  Claim,
-  CounterOutage,
-  Counters,
-  RateRefusal,
-  Reservation,
-  Settlement,
-  SharedCounters,
-  Unready,
+import {
+  type Admission,
+  type BudgetRefusal,
+  type Claim,
+  type CounterOutage,
+  type Counters,
+  isRefused,
+  type AdmissionOutcome,
+  type RateDecision,
+  type Reservation,
+  type Settlement,
+  type SharedCounters,
+  type Unready,
 } from './counters.ts';
 import { MemoryCounters } from './memory/memory-counters.ts';
 
@@ -54,6 +56,9 @@ export interface GuardParts {
 const DEFAULT_RETRY_MS = 1000;
 /** Maximum calls to repeat later. Beyond it, leases and reservations expire. */
 const MAX_LATE = 10_000;
+
+/** Result for a request that the store may or may not have admitted. Its reservation lasts for a minute. */
+const unknown: AdmissionOutcome = { tokens: 0, admittedAtMs: undefined };
 
 /** Reservations that are announced or released at once. */
 const BATCH = 200;
@@ -144,32 +149,32 @@ export class GuardedCounters implements Counters {
     };
   }
 
-  async admit(admission: Admission): Promise<RateRefusal | undefined> {
+  async admit(admission: Admission): Promise<RateDecision> {
     const { store } = this.parts;
     const isAsked = this.isWhole;
     const answer = await this.ask(
       () => store.admit(admission),
-      (refusal) => {
-        if (!refusal) this.makeUp(() => store.leave(admission, 0));
+      (late) => {
+        if (!isRefused(late)) this.makeUp(() => store.leave(admission, { tokens: 0, admittedAtMs: late.atMs }));
       },
     );
     if (answer) return answer.value;
     const isClosed = this.parts.settings().onFailure === 'closed';
-    const refusal = isClosed ? undefined : this.memory.admit(admission);
-    if ((isClosed || refusal) && isAsked) this.makeUp(() => store.leave(admission, 0));
-    if (isClosed) throw refuse('The counters of rate limits do not respond');
-    if (refusal) return refusal;
+    const alone = isClosed ? undefined : this.memory.admit(admission);
+    if ((!alone || isRefused(alone)) && isAsked) this.makeUp(() => store.leave(admission, unknown));
+    if (!alone) throw refuse('The counters of rate limits do not respond');
+    if (isRefused(alone)) return alone;
     if (isAsked) this.unsure.add(admission);
     this.alone.add(admission);
-    return undefined;
+    return alone;
   }
 
-  async leave(admission: Admission, tokens: number, isTakenBack = false): Promise<void> {
+  async leave(admission: Admission, outcome: AdmissionOutcome): Promise<void> {
     if (this.alone.has(admission)) {
-      if (this.unsure.has(admission)) this.makeUp(() => this.parts.store.leave(admission, 0));
-      return this.memory.leave(admission, tokens, isTakenBack);
+      if (this.unsure.has(admission)) this.makeUp(() => this.parts.store.leave(admission, unknown));
+      return this.memory.leave(admission, outcome);
     }
-    await this.deliver(() => this.parts.store.leave(admission, tokens, isTakenBack));
+    await this.deliver(() => this.parts.store.leave(admission, outcome));
   }
 
   async reserve(reservation: Reservation): Promise<BudgetRefusal | undefined> {

@@ -94,6 +94,13 @@ describe('a mask', () => {
         .replaceAll("'", '&#39;'),
       Buffer.from(value).toString('hex'),
     ];
+    for (const spelled of [value.toLowerCase(), value.toUpperCase()]) {
+      spellings.push(
+        spelled,
+        encodeURIComponent(spelled),
+        spelled.replace('<', '\\u003c').replace('>', '\\u003e').replace('&', '\\u0026').replace('"', '\\"'),
+      );
+    }
     for (const text of spellings) {
       expect(maskUtf8(special, `(${text})`), text).toBe(`(${'*'.repeat(Buffer.byteLength(text))})`);
     }

@@ -15,7 +15,8 @@ const MIN_BASE64_BYTES = 10;
 
 /**
  * Lists the spellings of a value: as it is, percent-encoded, with the escapes of JSON and HTML, as hex, and as base64 at
- * every place of a longer text. Upper and lower case are the same.
+ * every place of a longer text. Upper and lower case of ASCII letters are the same in a searched text. Other letters are
+ * found as they are, and if the whole value has one case.
  */
 export function listSecretForms(value: Buffer): SecretForm[] {
   const found = new Map<string, SecretForm>();
@@ -25,7 +26,10 @@ export function listSecretForms(value: Buffer): SecretForm[] {
   };
   if (value.length < MIN_MASKED_BYTES) return [];
   add(value, MIN_MASKED_BYTES);
-  for (const text of listEscaped(value.toString('utf8'))) add(Buffer.from(text), MIN_MASKED_BYTES);
+  const text = value.toString('utf8');
+  for (const spelled of new Set([text, text.toLowerCase(), text.toUpperCase()])) {
+    for (const escaped of [spelled, ...listEscaped(spelled)]) add(Buffer.from(escaped), MIN_MASKED_BYTES);
+  }
   add(Buffer.from(value.toString('hex')), 2 * MIN_MASKED_BYTES);
   for (const text of listBase64(value)) add(Buffer.from(text), MIN_BASE64_BYTES);
   return [...found.values()];

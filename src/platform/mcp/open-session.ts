@@ -1,4 +1,5 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
   CallToolResultSchema,
@@ -16,7 +17,7 @@ import { OutboundError } from '../outbound/outbound-error.ts';
 import { createServerMask } from './hide-secrets.ts';
 import { type ProcessEnd, ProcessTransport } from './process-transport.ts';
 import { SessionFetch } from './session-fetch.ts';
-import { isSessionLost, SessionLostError } from './session-lost-error.ts';
+import { isSessionLost, isSessionLostError, SessionLostError } from './session-lost-error.ts';
 
 export interface SessionLimits {
   /** Maximum bytes of one response or message. */
@@ -72,8 +73,11 @@ export async function openSession({ target, label }: McpServer, parts: SessionPa
   const mask = createServerMask({ target });
   const { send, limits, version, closed, exited } = parts;
   const { maxBytes, connectMs } = limits;
-  const client = new Client({ name: 'headgate', version }, { capabilities: {}, jsonSchemaValidator: noValidator });
+  const createClient = (): Client =>
+    new Client({ name: 'headgate', version }, { capabilities: {}, jsonSchemaValidator: noValidator });
+  let client = createClient();
   let transport: Transport;
+  let openOlder: (() => Promise<void>) | undefined;
   let closeHttp: (() => Promise<void>) | undefined;
   let giveUp: (() => void) | undefined;
   let lastError: unknown; // of the transport, which reports some failures only here
@@ -101,9 +105,18 @@ export async function openSession({ target, label }: McpServer, parts: SessionPa
       await withLimit(http.terminateSession(), TERMINATE_MS);
       link.close();
     };
+    openOlder = async () => {
+      link.takesEvents = true;
+      const older = new SSEClientTransport(new URL(target.url), { fetch: link.fetch });
+      transport = older as Transport;
+      closeHttp = async () => link.close();
+      client = createClient();
+      await withDeadline(client.connect(transport, timeouts), connectMs);
+      client.onerror = () => void client.close(); // a new stream would be another session
+    };
   } else transport = new ProcessTransport(target, maxBytes, exited);
 
-  client.onclose = closed;
+  const timeouts = { timeout: connectMs, maxTotalTimeout: connectMs };
   client.onerror = (error) => {
     if (error instanceof McpError) lastError = error;
     if (error.message.startsWith('Maximum reconnection attempts')) giveUp?.();
@@ -114,11 +127,21 @@ export async function openSession({ target, label }: McpServer, parts: SessionPa
     await client.close().catch(() => {});
   };
   try {
-    await client.connect(transport, { timeout: connectMs, maxTotalTimeout: connectMs });
+    await client.connect(transport, timeouts);
   } catch (error) {
-    await close();
-    throw explain(error);
+    const isOpen =
+      openOlder && isOfOlder(error)
+        ? await openOlder().then(
+            () => true,
+            () => false,
+          )
+        : false;
+    if (!isOpen) {
+      await close();
+      throw explain(error);
+    }
   }
+  client.onclose = closed;
   const ask = async <T>(work: (options: RequestOptions) => Promise<T>, timeout: number, signal: AbortSignal) => {
     try {
       return await work({ timeout, maxTotalTimeout: timeout, signal });
@@ -179,6 +202,15 @@ export async function openSession({ target, label }: McpServer, parts: SessionPa
   };
 }
 
+/**
+ * Whether a failure of the handshake can be that of a server with the transport before streamable HTTP, which has only an event
+ * stream at its URL.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#backwards-compatibility
+ */
+const isOfOlder = (error: unknown): boolean =>
+  error instanceof StreamableHTTPError && [400, 404, 405, 406, 411, 415].includes(error.code ?? 0);
+
 /** Leaves out the fields of a tool that are null, which some servers send for absent ones. */
 const withoutNulls = (tool: unknown): unknown =>
   typeof tool === 'object' && tool !== null
@@ -207,6 +239,16 @@ function failRequest(transport: Transport, id: number | string, failure: McpErro
 }
 
 const INTERRUPTED = 'The MCP server interrupted its response.';
+
+/** @throws {Error} if the work takes longer. The work goes on until its session is closed. */
+async function withDeadline(work: Promise<unknown>, limitMs: number): Promise<void> {
+  let isDone = false;
+  const done = work.then(() => {
+    isDone = true;
+  });
+  await withLimit(done, limitMs);
+  if (!isDone) await Promise.race([done, Promise.reject(new Error('The server sends no endpoint.'))]);
+}
 
 async function withLimit(work: Promise<unknown>, limitMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
@@ -260,7 +302,8 @@ function explainFailure(
     }
     const { code } = cause;
     const message = mask(cause.message.replace(/^MCP error -?\d+: /, '')).slice(0, MAX_MESSAGE);
-    return new McpError('protocol', message, code);
+    const Failure = isSessionLostError(code, message) ? SessionLostError : McpError;
+    return new Failure('protocol', message, code);
   }
   return invalid(label);
 }

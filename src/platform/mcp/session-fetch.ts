@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { McpError } from '../../domain/mcp.ts';
+import { parseJson } from '../../domain/parse-json.ts';
 import type { SendExchange } from '../outbound/exchange.ts';
 import { checkBody } from './check-json.ts';
 
@@ -35,6 +36,8 @@ const bodiless = new Set([204, 205, 304]);
  * number of requests, accepts no compression, and opens no stream on which the server could send unrelated messages.
  */
 export class SessionFetch {
+  /** Whether the server sends its messages on one event stream, as in the transport before streamable HTTP. */
+  takesEvents = false;
   private readonly parts: SessionFetchParts;
   private readonly closing = new AbortController();
   /** Open responses by the id of their request. */
@@ -62,7 +65,8 @@ export class SessionFetch {
 
   readonly fetch = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
     const { method = 'GET', body } = init;
-    if (method === 'GET') return await this.resume(url, init);
+    if (method === 'GET')
+      return this.takesEvents ? await this.exchange(url, init, undefined) : await this.resume(url, init);
     if (method !== 'POST' || typeof body !== 'string') return await this.exchange(url, init, undefined);
     const message = JSON.parse(body) as {
       id?: number | string;
@@ -116,10 +120,10 @@ export class SessionFetch {
     };
     try {
       const response = await send(String(url), {
-        method: init.method as 'GET' | 'POST' | 'DELETE', // the methods of the protocol
+        method: (init.method ?? 'GET') as 'GET' | 'POST' | 'DELETE', // the methods of the protocol
         headers: { ...Object.fromEntries(new Headers(init.headers)), ...headers },
         body: typeof init.body === 'string' ? init.body : undefined,
-        idleMs: id === undefined && init.method !== 'GET' ? acceptMs : idleMs,
+        idleMs: id === undefined && (init.method ?? 'GET') !== 'GET' ? acceptMs : idleMs,
         signal,
       });
       const { status, body } = response;
@@ -170,7 +174,8 @@ export class SessionFetch {
     }
     async function* read(): AsyncGenerator<Uint8Array> {
       try {
-        yield* checkBody(count(), isEventStream);
+        for await (const bytes of checkBody(count(), isEventStream))
+          yield isEventStream || id === undefined ? bytes : addressError(bytes, id);
         end(undefined);
       } catch (error) {
         end(error instanceof McpError ? error : undefined);
@@ -180,6 +185,24 @@ export class SessionFetch {
     const bounded = Readable.from(read(), { objectMode: false });
     bounded.once('close', () => body.destroy()); // also if nothing was read
     return Readable.toWeb(bounded) as unknown as ReadableStream<Uint8Array>; // the types are another copy of the standard
+  }
+}
+
+/** An error without an id is shorter. */
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/**
+ * Gives an error the id of its request. Servers that have not read the request send null, as JSON-RPC demands, and the
+ * client library would wait for another response.
+ */
+function addressError(json: Buffer, id: number | string): Buffer {
+  if (json.length > MAX_ERROR_BYTES || !json.includes('"error"')) return json;
+  try {
+    const message = parseJson(json.toString('utf8')) as { id?: unknown; error?: unknown } | null;
+    const isError = typeof message?.error === 'object' && message.error !== null;
+    return isError && message.id !== id ? Buffer.from(JSON.stringify({ ...message, id })) : json;
+  } catch {
+    return json; // the client library reports it
   }
 }
 

@@ -66,7 +66,7 @@ export interface CommandResult {
   droppedBytes: { stdout: number; stderr: number };
   /** `exit`: 128 + the signal, if a signal ended it. */
   outcome: { type: 'exit'; exitCode: number } | { type: 'timeout' };
-  /** What the gateway has done to other processes of the sandbox meanwhile, for the model. Absent: nothing. */
+  /** For the model: that the command was killed, or other processes of the sandbox by the gateway. Absent: nothing. */
   notes?: readonly string[];
 }
 

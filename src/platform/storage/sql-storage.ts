@@ -67,7 +67,7 @@ export async function createSqlStorage(
       readRevision: () => readAccessRevision(db),
       listKeys: () => listKeyRows(db),
       listBootstrapKeys: () => listBootstrapKeys(db),
-      markBootstrapKey: (hash) => markBootstrapKey(db, hash),
+      markBootstrapKey: (hash, isDefined) => markBootstrapKey(db, hash, isDefined),
       listWorkspaces: () => listWorkspaceRows(db),
       listMembers: () => listMembers(db),
       putKey: (key) => putKey(db, key),

@@ -162,7 +162,7 @@ export const logMessages = {
   'worker ended': { levels: ['error'], fields: ['worker', 'pid', 'ending'] },
   'worker start failed': { levels: ['error'], fields: ['worker', 'err'] },
   'worker killed': { levels: ['error'], fields: ['worker', 'pid', 'reason'] },
-  'bootstrap keys orphaned': { levels: ['warn'], fields: ['detail'] },
+  'bootstrap keys disabled': { levels: ['warn'], fields: ['keys'] },
   'catalog file skipped': { levels: ['warn'], fields: ['detail'] },
   'provider wire found': { levels: ['info'], fields: ['provider', 'wire'] },
   'provider wire unknown': { levels: ['warn'], fields: ['provider', 'base_url'] },

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { LedgerEntry } from '../../domain/ledger-entry.ts';
+import { type CallerLabels, CallerNumbers } from './caller-numbers.ts';
 import type { MetricFamily, Labels } from './exposition.ts';
 import { Histogram } from './histogram.ts';
 import { InternNumbers } from './intern-numbers.ts';
@@ -78,7 +79,12 @@ export class Metrics {
   readonly sandboxes = new SandboxNumbers();
   readonly interns = new InternNumbers();
 
+  private readonly callers: CallerNumbers;
   private counterFailures = 0;
+
+  constructor(callers: CallerLabels = 'none') {
+    this.callers = new CallerNumbers(callers);
+  }
 
   /** @returns a function that counts the responses of a route; call it once for each */
   watchRoute(method: string, route: string): CountResponse {
@@ -129,11 +135,12 @@ export class Metrics {
     numbers.costNanoUsd += Number(entry.costNanoUsd);
     if (!entry.priced) numbers.unpriced++;
     if (run.toolLoop) this.tools.count(run.toolLoop.calls);
+    const status = entry.outcome === 'cancelled' ? CANCELLED : statusIndex(entry.status);
+    this.callers.count(run.caller, entry, origin && statuses[status]);
     if (!origin) return; // the gateway itself made the request, as part of a request that is counted
 
     const now = performance.now();
     const streamed = entry.streamed ? 1 : 0;
-    const status = entry.outcome === 'cancelled' ? CANCELLED : statusIndex(entry.status);
     numbers.responses[status * 2 + streamed]!++;
     const totalMs = now - origin.receivedAt;
     numbers.duration[streamed].observe(totalMs / 1000);
@@ -235,6 +242,7 @@ export class Metrics {
           [...learned].map(([refused, value]) => ({ labels: { ...labels, refused }, value })),
         ),
       },
+      ...this.callers.collect(),
       ...this.tools.collect(),
       ...this.sandboxes.collect(),
       ...this.interns.collect(),

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { patient } from '../../testing/patience.ts';
 import { openLog } from './open-log.ts';
 
 it('hides secrets in every field of a line, and the line stays JSON', () => {
@@ -46,7 +47,7 @@ it.runIf(existsSync('/dev/full'))('does not end the process if the disk of the l
   const full = openSync('/dev/full', 'w');
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
     stdio: ['ignore', 'pipe', full],
-    timeout: 60_000,
+    timeout: patient(60_000),
   });
   closeSync(full);
   expect(String(stdout)).toBe('ended with 0');

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks'; // the global is a getter
 import type { GatewayError } from '../../domain/errors.ts';
 import { logFailedAttempts } from './attempt-log.ts';
+import type { CallerLabels } from './caller-numbers.ts';
 import type { MetricFamily } from './exposition.ts';
 import { keepCounters } from './join-families.ts';
 import { LoopProbe } from './loop-probe.ts';
@@ -19,6 +20,8 @@ export interface TelemetryParts {
   /** `log.requests`. */
   logsRequests: () => boolean;
   sources: Omit<MetricSources, 'loopDelayMs'>;
+  /** `server.metrics_callers`. */
+  callers: CallerLabels;
   /** Undefined: no traces, and OpenTelemetry is not loaded. */
   tracing: TracingSettings | undefined;
 }
@@ -59,8 +62,14 @@ export interface Telemetry {
 }
 
 /** @throws {Error} for the operator, with the packages to install, if traces are configured and cannot be created */
-export async function openTelemetry({ log, logsRequests, sources, tracing }: TelemetryParts): Promise<Telemetry> {
-  const metrics = new Metrics();
+export async function openTelemetry({
+  log,
+  logsRequests,
+  sources,
+  callers,
+  tracing,
+}: TelemetryParts): Promise<Telemetry> {
+  const metrics = new Metrics(callers);
   const requests = createRequestLog(log, logsRequests);
   const tracer = tracing && (await openTracer(tracing, log));
   const probe = new LoopProbe();

@@ -20,6 +20,7 @@ const settingTypes = new Set([
   'item_reference',
   'compaction',
   'context_compaction',
+  'compaction_trigger',
 ]);
 
 /**

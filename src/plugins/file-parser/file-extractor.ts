@@ -18,6 +18,9 @@ export interface ExtractorSettings extends ExtractLimits, TaskLimits {
   queue: number;
 }
 
+/** Time after which a file makes way for that of a workspace that has none in a thread. */
+const TURN_MS = 1000;
+
 type Watched = Pick<Cancellation, 'reason' | 'add' | 'remove'>;
 
 /**
@@ -38,7 +41,7 @@ export class FileExtractor {
     this.report = report;
     this.places = new FairPlaces(() => {
       const { parallel, queue } = settings();
-      return { places: parallel, queue };
+      return { places: parallel, queue, turnMs: TURN_MS };
     }, refuseFile);
   }
 
@@ -58,28 +61,28 @@ export class FileExtractor {
     declared: DeclaredType,
     { share, cancellation, only }: { share: ReadingShare; cancellation: Watched; only?: 'pages' | undefined },
   ): Promise<ExtractedFile> {
-    const leave = await this.places.enter(share.workspaceId, cancellation);
-    const settings = this.settings();
-    const { requestTimeoutMs, memory } = settings;
-    const timeoutMs = Math.max(0, Math.min(settings.timeoutMs, Math.floor(requestTimeoutMs - share.usedMs)));
-    const startMs = performance.now();
-    try {
-      if (timeoutMs === 0) throw tooLong(settings, timeoutMs);
-      const copy = new Uint8Array(bytes);
-      const job: ExtractJob = { bytes: copy, declared, limits: settings, only };
-      const result = await this.threads.run(job, { timeoutMs, memory }, cancellation, [copy.buffer]);
-      if ('file' in result) return result.file;
-      if (result.detail !== undefined) this.report(result.detail);
-      throw new FileFault(result.fault);
-    } catch (error) {
-      if (!(error instanceof TaskFault)) throw error;
-      if (error.reason === 'time') throw tooLong(settings, timeoutMs);
-      if (error.reason === 'failure') throw new FileFault('It is damaged: reading it failed.');
-      throw new FileFault(`It takes more than ${memory} bytes of memory to read (plugins.file_parser.memory).`);
-    } finally {
-      share.usedMs += performance.now() - startMs;
-      leave();
-    }
+    return this.places.run(share.workspaceId, cancellation, async (watched) => {
+      const settings = this.settings();
+      const { requestTimeoutMs, memory } = settings;
+      const timeoutMs = Math.max(0, Math.min(settings.timeoutMs, Math.floor(requestTimeoutMs - share.usedMs)));
+      const startMs = performance.now();
+      try {
+        if (timeoutMs === 0) throw tooLong(settings, timeoutMs);
+        const copy = new Uint8Array(bytes);
+        const job: ExtractJob = { bytes: copy, declared, limits: settings, only };
+        const result = await this.threads.run(job, { timeoutMs, memory }, watched, [copy.buffer]);
+        if ('file' in result) return result.file;
+        if (result.detail !== undefined) this.report(result.detail);
+        throw new FileFault(result.fault);
+      } catch (error) {
+        if (!(error instanceof TaskFault)) throw error;
+        if (error.reason === 'time') throw tooLong(settings, timeoutMs);
+        if (error.reason === 'failure') throw new FileFault('It is damaged: reading it failed.');
+        throw new FileFault(`It takes more than ${memory} bytes of memory to read (plugins.file_parser.memory).`);
+      } finally {
+        if (!watched.reason) share.usedMs += performance.now() - startMs; // the time of a first try does not count
+      }
+    });
   }
 }
 

@@ -1,13 +1,16 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import { BufferedChunks } from '../../domain/buffered-chunks.ts';
-import type { OutputItem } from '../../domain/items.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
-import type { ResponseRequest } from '../../domain/request.ts';
+import { listTexts, replaceTexts } from '../../domain/message-texts.ts';
 import type { RevisingSink } from '../../domain/reviser.ts';
 import type { Sink } from '../../domain/sink.ts';
 import type { Plugin, PluginRun } from '../plugin.ts';
 import type { JsonRoot } from './heal-json.ts';
-import { JsonHealer } from './json-healer.ts';
+import { type JsonHealer, readRoot } from './json-healer.ts';
+
+export interface HealingPorts {
+  healer: JsonHealer;
+}
 
 /**
  * Creates the plugin that repairs the JSON of a buffered response that was requested as JSON. Streams are not repaired, and
@@ -15,26 +18,16 @@ import { JsonHealer } from './json-healer.ts';
  *
  * @see docs/reference/plugins.md
  */
-export function createResponseHealing(): Plugin {
-  const healer = new JsonHealer();
+export function createResponseHealing({ healer }: HealingPorts): Plugin {
   return {
     id: 'response-healing',
     prepare(run) {
       const format = run.request.text?.format;
-      const mode = format?.type;
-      if (run.request.stream || !format || (mode !== 'json_object' && mode !== 'json_schema')) return undefined;
+      if (run.request.stream || !format || format.type === 'text') return undefined;
+      const { type: mode } = format;
       return { open: (_run, out) => new HealingSink({ run, mode, root: readRoot(format), healer }, out) };
     },
   };
-}
-
-type JsonFormat = NonNullable<NonNullable<ResponseRequest['text']>['format']>;
-
-/** @returns undefined: the schema permits both */
-function readRoot(format: JsonFormat): JsonRoot | undefined {
-  if (format.type !== 'json_schema') return 'object';
-  const { type } = format.schema as { type?: unknown };
-  return type === 'object' || type === 'array' ? type : undefined;
 }
 
 interface Healing {
@@ -114,52 +107,4 @@ function healTexts(texts: ReadonlySet<string>, { run, mode, root, healer }: Heal
   return results.some((result) => result instanceof Promise)
     ? Promise.all(results).then(collect)
     : collect(results as (string | undefined)[]); // none is a promise
-}
-
-/** Texts of messages by their keys. A response without keys has one. */
-function joinDeltas(chunks: readonly Chunk[]): Map<unknown, string> {
-  const texts = new Map<unknown, string>();
-  for (const chunk of chunks) {
-    if (chunk.type === 'text') texts.set(chunk.key, (texts.get(chunk.key) ?? '') + chunk.delta);
-  }
-  return texts;
-}
-
-/** Texts are in chunks, in whole items, or in both. */
-function listTexts(chunks: readonly Chunk[]): Set<string> {
-  const texts = new Set(joinDeltas(chunks).values());
-  for (const chunk of chunks) {
-    if (chunk.type !== 'item_done') continue;
-    changeTexts(chunk.item, (text) => {
-      texts.add(text);
-      return text;
-    });
-  }
-  return texts;
-}
-
-function replaceTexts(chunks: readonly Chunk[], healed: Healed): Chunk[] {
-  const texts = joinDeltas(chunks);
-  return chunks.flatMap((chunk): Chunk[] => {
-    if (chunk.type === 'part_done' && chunk.part.type === 'output_text') return []; // its item has the same text
-    if (chunk.type === 'item_done') {
-      return [{ ...chunk, item: changeTexts(chunk.item, (text) => healed.get(text) ?? text) }];
-    }
-    if (chunk.type !== 'text') return [chunk];
-    const text = texts.get(chunk.key);
-    const whole = text === undefined ? undefined : healed.get(text);
-    if (text !== undefined && whole === undefined) return [chunk];
-    texts.delete(chunk.key);
-    return whole === undefined ? [] : [{ ...chunk, delta: whole }];
-  });
-}
-
-function changeTexts(item: OutputItem, change: (text: string) => string): OutputItem {
-  if (item.type !== 'message' || !Array.isArray(item['content'])) return item;
-  return {
-    ...item,
-    content: item['content'].map((part: { type?: unknown; text?: unknown }) =>
-      part.type === 'output_text' && typeof part.text === 'string' ? { ...part, text: change(part.text) } : part,
-    ),
-  };
 }

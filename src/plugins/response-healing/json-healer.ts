@@ -1,6 +1,7 @@
 import type { Cancellation } from '../../domain/cancellation.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import { FairPlaces } from '../../domain/fair-places.ts';
+import type { CheckedText, JsonOutputFormat } from '../../domain/json-format.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import { moduleUrl } from '../../domain/module-url.ts';
 import { TaskFault, TaskThreads } from '../task-threads.ts';
@@ -52,13 +53,30 @@ export class JsonHealer {
     return text.length <= SHORT ? healJson(text, options.root) : this.healLong(text, options);
   }
 
-  private async healLong(text: string, { root, workspaceId, cancellation }: HealOptions): Promise<string | undefined> {
+  /**
+   * Repairs a text and checks whether it matches its format. A schema of a caller can take long, so threads check it.
+   *
+   * @returns the same text if it cannot be repaired; it counts as matching if that cannot be decided within the limits
+   */
+  async check(text: string, format: JsonOutputFormat, options: Omit<HealOptions, 'root'>): Promise<CheckedText> {
+    const schema = format.type === 'json_schema' ? JSON.stringify(format.schema) : undefined;
+    const result = await this.run({ text, root: readRoot(format), schema }, options);
+    if (!result) return { text, matches: true };
+    return { text: result.isValid ? text : (result.healed ?? text), matches: result.matches };
+  }
+
+  private async healLong(text: string, { root, ...options }: HealOptions): Promise<string | undefined> {
+    const result = await this.run({ text, root, schema: undefined }, options);
+    return result?.isValid ? text : result?.healed;
+  }
+
+  private async run(job: HealJob, options: Omit<HealOptions, 'root'>): Promise<HealResult | undefined> {
+    const { workspaceId, cancellation } = options;
     const { timeoutMs } = this.limits;
     let leave: (() => void) | undefined;
     try {
       leave = await this.places.enter(workspaceId, cancellation);
-      const result = await this.threads.run({ text, root }, { timeoutMs, memory: MEMORY }, cancellation);
-      return result.isValid ? text : result.healed;
+      return await this.threads.run(job, { timeoutMs, memory: MEMORY }, cancellation);
     } catch (error) {
       if (error instanceof TaskFault || error instanceof GatewayError) return undefined;
       throw error;
@@ -66,4 +84,11 @@ export class JsonHealer {
       leave?.();
     }
   }
+}
+
+/** @returns undefined: the schema permits both */
+export function readRoot(format: JsonOutputFormat): JsonRoot | undefined {
+  if (format.type !== 'json_schema') return 'object';
+  const { type } = format.schema as { type?: unknown };
+  return type === 'object' || type === 'array' ? type : undefined;
 }

@@ -1,9 +1,11 @@
 import { efforts, type ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
-import { type Draft, dropRest, isSet, refuse } from '../kit/draft.ts';
+import { type Draft, dropRest, isSet, listAdaptations, refuse } from '../kit/draft.ts';
 import { noteEffort, planEffort } from '../kit/effort.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
-import { addTools, type OfferedTools, planTools, ToolBox, type ToolPlan } from '../kit/tool-box.ts';
+import { createNameFitter } from '../rules/fit/names.ts';
+import type { OfferedTools } from '../kit/offered-tools.ts';
+import { addTools, planTools, ToolBox, type ToolPlan } from '../kit/tool-box.ts';
 import { writePrompt } from './prompt.ts';
 
 /** Facts about the request that the reader needs. */
@@ -48,13 +50,28 @@ export function writeRequest(request: ResponseRequest, target: Target, name: str
   if (request.tools) addTools(draft, box, { tools: request.tools, path: 'tools' });
   for (const list of conversation.additionalTools) addTools(draft, box, { ...list, replaces: true });
   const { tools, choice } = planTools(draft, box, request.tool_choice);
+  const toFitted = createNameFitter({});
+  const fitName = (name: string): string => {
+    const fitted = toFitted(name);
+    if (fitted !== name) {
+      draft.adapted.add('names of tools');
+      box.offered ??= new Map();
+      box.offered.set(fitted, box.offered.get(name) ?? { name, kind: 'function' });
+    }
+    return fitted;
+  };
   if (tools.length > 0) {
-    body.tools = tools.map(({ parameters, ...tool }) => ({
+    body.tools = tools.map(({ parameters, name: toolName, ...tool }) => ({
       type: 'function',
+      name: fitName(toolName),
       ...tool,
       inputSchema: parameters ?? { type: 'object', properties: {} },
     }));
-    if (choice !== undefined) body.toolChoice = writeChoice(choice);
+    if (choice !== undefined) body.toolChoice = writeChoice(choice, fitName);
+  }
+  for (const { content } of conversation.prompt) {
+    if (typeof content === 'string') continue;
+    for (const part of content) if (typeof part['toolName'] === 'string') part['toolName'] = fitName(part['toolName']);
   }
   const put = (field: string, value: unknown): void => {
     if (isSet(value)) body[field] = value;
@@ -74,11 +91,11 @@ export function writeRequest(request: ResponseRequest, target: Target, name: str
 
   const readerContext: ReaderContext = { name, upstreamModel: target.upstreamModel };
   if (box.offered) readerContext.tools = box.offered;
-  return { path: '', body, dropped: draft.dropped, readerContext };
+  return { path: '', body, dropped: draft.dropped, readerContext, ...listAdaptations(draft) };
 }
 
-const writeChoice = (choice: NonNullable<ToolPlan['choice']>): object =>
-  typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name };
+const writeChoice = (choice: NonNullable<ToolPlan['choice']>, fitName: (name: string) => string): object =>
+  typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: fitName(choice.name) };
 
 function readEffort(
   { dropped }: Draft,

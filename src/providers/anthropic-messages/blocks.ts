@@ -6,7 +6,7 @@ import { parseObject } from '../../domain/parse-object.ts';
 import { OpenCall, takeCallId } from '../kit/open-call.ts';
 import { invalidUpstreamData } from '../kit/invalid-data.ts';
 import { readCitation } from './citations.ts';
-import { reasoningFormat } from './messages.ts';
+import { claudeFormat } from '../../domain/thought-signature.ts';
 import type { ResponseBlock, ReaderContext } from './wire.ts';
 
 /** A search at the provider. Its query arrives in pieces. Its results arrive in a separate block. */
@@ -155,7 +155,7 @@ export class BlockReader {
         if (this.signature === '') break;
         // A provider may omit the thought and send only its signature.
         if (this.isSilent) this.addReasoning({ signature: this.signature }, chunks);
-        else chunks.push({ type: 'reasoning_seal', format: reasoningFormat, signature: this.signature });
+        else chunks.push({ type: 'reasoning_seal', format: claudeFormat, signature: this.signature });
         break;
       case 'server_tool_use':
         this.search = undefined;
@@ -187,7 +187,7 @@ export class BlockReader {
     this.addItem(
       `reasoning-${this.items}`,
       { type: 'reasoning', summary: [] },
-      { format: reasoningFormat, ...fields },
+      { format: claudeFormat, ...fields },
       chunks,
     );
   }

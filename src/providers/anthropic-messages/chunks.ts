@@ -1,9 +1,9 @@
 import type { Chunk, FinishReason, StartChunk } from '../../domain/chunks.ts';
-import type { Usage } from '../../domain/usage.ts';
+import { readCount, type Usage } from '../../domain/usage.ts';
 import { DroppedNames } from '../kit/dropped-names.ts';
 import { DeltaFrames } from '../kit/frame-template.ts';
 import type { Frame, Reader } from '../wire.ts';
-import { parseEvent, invalidUpstreamData } from '../kit/invalid-data.ts';
+import { invalidUpstreamData, isKeepAlive, parseEvent } from '../kit/invalid-data.ts';
 import { findError } from '../errors/complaint.ts';
 import { readUpstreamErrorObject } from '../errors/upstream-error.ts';
 import { BlockReader } from './blocks.ts';
@@ -69,8 +69,9 @@ class MessageReader implements Reader {
     if (readerContext.keepsBlocks) this.ending = new NativeEnding();
   }
 
-  read({ data }: Frame): Chunk[] {
-    if (data === '' || this.ended) return [];
+  read(frame: Frame): Chunk[] {
+    const { data } = frame;
+    if (isKeepAlive(frame) || this.ended) return [];
     const delta = this.blocks.isText ? this.frames.read(data) : undefined;
     if (delta) return [this.blocks.readText(delta)];
     const chunks: Chunk[] = [];
@@ -125,7 +126,7 @@ class MessageReader implements Reader {
 
   counted(): Usage | undefined {
     const counts = this.hasCounted ? this.counts : { ...this.counts, output_tokens: 0 };
-    return typeof counts.input_tokens === 'number' ? readUsage(counts, this.dropped) : undefined;
+    return readCount(counts.input_tokens) !== undefined ? readUsage(counts, this.dropped) : undefined;
   }
 
   keptLength(): number {

@@ -16,6 +16,6 @@ testWire(anthropicMessages, new URL('recordings', import.meta.url), {
     'rate-limited.http': 'rate_limited',
     'server-error.http': 'upstream_failed',
     'timeout.http': 'upstream_timeout',
-    'too-large.http': 'upstream_rejected',
+    'too-large.http': 'payload_too_large',
   },
 });

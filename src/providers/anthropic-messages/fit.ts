@@ -1,10 +1,11 @@
 import { findMediaType } from '../../domain/parse-image.ts';
-import { refuseBecause } from '../kit/draft.ts';
 import type { ToolBox } from '../kit/tool-box.ts';
-import { createIdFitter } from '../rules/fit/call-ids.ts';
+import { createCallIds } from '../rules/fit/call-ids.ts';
 import { addFields, fitFields, type Situation } from '../rules/fit/fields.ts';
 import { createNameFitter } from '../rules/fit/names.ts';
-import { fitProperties } from '../rules/fit/properties.ts';
+import { mustOmitFunctions } from '../rules/fit/offer.ts';
+import { dropPaths } from '../rules/fit/paths.ts';
+import { fitProperties, renameInput } from '../rules/fit/properties.ts';
 import { fitSchema } from '../rules/fit/schemas.ts';
 import type { ReasoningEffort } from '../../domain/items.ts';
 import type { MessagesDraft } from './parts.ts';
@@ -38,6 +39,7 @@ interface MessagesTool {
 export function fitBody(draft: MessagesDraft, body: WireBody, box: ToolBox): void {
   const { dialect } = draft;
   if (dialect.turns) fitTurns(draft, body, dialect.turns);
+  if (dialect.ids?.hosted) leaveOutForeign(draft, body, dialect.ids.hosted);
   if (dialect.ids) fitIds(draft, body);
   if (dialect.tools || dialect.schemas) fitTools(draft, body, box);
   if (dialect.tool_choice) fitChoice(draft, body);
@@ -50,6 +52,7 @@ export function fitBody(draft: MessagesDraft, body: WireBody, box: ToolBox): voi
   if (dialect.parts?.image_types) mapBlocks(body, (block) => fitImage(draft, block));
   if (dialect.cache) fitMarks(draft, body);
   if (dialect.body) addFields(body, dialect.body);
+  if (dialect.omit_paths) dropPaths(body, dialect.omit_paths, draft);
 }
 
 /** Names in the request of the client, for fields that have another name in this format. */
@@ -68,14 +71,14 @@ function situationOf({ target }: MessagesDraft, body: WireBody): Situation {
   };
 }
 
-/** Lists the blocks of the system prompt, the turns and the results in them, in the order of the prompt. */
-function* listBlocks(body: WireBody): Generator<Block> {
-  if (Array.isArray(body.system)) yield* body.system;
+/** Visits the blocks of the system prompt, the turns and the results in them, in the order of the prompt. */
+function visitBlocks(body: WireBody, visit: (block: Block) => void): void {
+  if (Array.isArray(body.system)) body.system.forEach(visit);
   for (const { content } of body.messages) {
     if (!Array.isArray(content)) continue;
     for (const block of content) {
-      yield block;
-      if (block.type === 'tool_result' && Array.isArray(block.content)) yield* block.content;
+      visit(block);
+      if (block.type === 'tool_result' && Array.isArray(block.content)) block.content.forEach(visit);
     }
   }
 }
@@ -99,20 +102,8 @@ function mapBlocks(body: WireBody, change: (block: Block) => Block): void {
   });
 }
 
-/**
- * Gives every call an id that the server accepts. With `unique`, a later call with a known id gets another one, and so
- * does its result: both get the number of the repetition.
- */
 function fitIds(draft: MessagesDraft, body: WireBody): void {
-  const rule = draft.dialect.ids!;
-  const toFitted = createIdFitter(rule);
-  const calls = new Map<string, number>();
-  const results = new Map<string, number>();
-  const count = (seen: Map<string, number>, id: string): string => {
-    const repetition = seen.get(id) ?? 0;
-    seen.set(id, repetition + 1);
-    return toFitted(repetition === 0 || !rule.unique ? id : `${id}#${repetition}`);
-  };
+  const { ofCall, ofResult } = createCallIds(draft.dialect.ids!);
   const change = (turn: Turn, index: number, block: Block): void => {
     draft.adapted.add('call ids');
     turn.content[index] = block;
@@ -121,24 +112,61 @@ function fitIds(draft: MessagesDraft, body: WireBody): void {
     if (!Array.isArray(turn.content)) continue;
     turn.content.forEach((block, index) => {
       if (block.type === 'tool_use') {
-        const id = count(calls, block.id);
+        const id = ofCall(block.id);
         if (id !== block.id) change(turn, index, { ...block, id });
       } else if (block.type === 'tool_result') {
-        const id = count(results, block.tool_use_id);
+        const id = ofResult(block.tool_use_id);
         if (id !== block.tool_use_id) change(turn, index, { ...block, tool_use_id: id });
       }
     });
   }
 }
 
+/**
+ * Leaves out calls that another provider has run, and their results. The text after them contains what was found.
+ *
+ * @param prefix how the ids of this provider begin
+ */
+function leaveOutForeign(draft: MessagesDraft, body: WireBody, prefix: string): void {
+  const isForeign = (block: Block): boolean => {
+    const { type, id, tool_use_id: called }: HostedBlock = block; // only clients of the format send them
+    if (type !== 'server_tool_use' && !isHostedResult(type)) return false;
+    return !String(isHostedResult(type) ? called : id).startsWith(prefix);
+  };
+  const hasForeign = ({ content }: Turn): boolean => Array.isArray(content) && content.some(isForeign);
+  if (!body.messages.some(hasForeign)) return;
+  body.messages = body.messages.flatMap((turn): Turn[] => {
+    if (!hasForeign(turn)) return [turn];
+    const content = (turn.content as Block[]).filter((block) => {
+      if (!isForeign(block)) return true;
+      draft.dropped.push(`messages (${block.type} of another provider)`);
+      return false;
+    });
+    return content.length === 0 ? [] : [{ ...turn, content }];
+  });
+}
+
+interface HostedBlock {
+  type: string;
+  id?: string;
+  tool_use_id?: string;
+}
+
+/** Whether a block has the result of a tool that runs at the provider, except those of MCP servers. */
+const isHostedResult = (type: string): boolean => type.endsWith('_tool_result') && !type.startsWith('mcp_');
+
+/** Whether a tool runs at the provider. */
+const isHosted = ({ type }: MessagesTool): boolean => type !== undefined && type !== 'custom';
+
 function fitTools(draft: MessagesDraft, body: WireBody, box: ToolBox): void {
   const { tools: rules = {}, schemas } = draft.dialect;
-  const { endpoint } = draft.target;
-  if (body.tools && rules.max !== undefined && body.tools.length > rules.max) {
-    throw refuseBecause(
-      'tools',
-      `${endpoint} takes at most ${rules.max} tools, and the request has ${body.tools.length}.`,
-    );
+  const { tools: offered = [] } = body;
+  const hosted = offered.filter(isHosted);
+  const functions = offered.length - hosted.length;
+  const isForbidden = body.tool_choice?.type === 'none';
+  if (mustOmitFunctions(draft, rules, { all: offered.length, functions, isForbidden })) {
+    if (hosted.length > 0) body.tools = hosted;
+    else for (const field of ['tools', 'tool_choice']) delete body[field];
   }
   const toFitted = createNameFitter(rules);
   const fitName = (name: string): string => {
@@ -152,7 +180,7 @@ function fitTools(draft: MessagesDraft, body: WireBody, box: ToolBox): void {
   };
   const renamed = new Map<string, ReadonlyMap<string, string>>(); // tool of the client → property of the client → sent
   body.tools = body.tools?.map((tool) => {
-    if (tool.type !== undefined && tool.type !== 'custom') return tool; // it runs at the provider
+    if (isHosted(tool)) return tool;
     const fitted = { ...tool, name: fitName(tool.name) };
     if (!tool.input_schema || !schemas) return fitted;
     const schema = fitSchema(tool.input_schema, schemas, { closes: schemas.closed === 'always' });
@@ -182,17 +210,8 @@ function fitTools(draft: MessagesDraft, body: WireBody, box: ToolBox): void {
       turn.content[index] = { ...block, name, input };
     });
   }
-  if (rules.keep_for_calls && body.tools === undefined) addCalledTools(draft, body);
+  if (rules.keep_for_calls && rules.supported !== false && body.tools === undefined) addCalledTools(draft, body);
 }
-
-/** Renames the properties of an input. A property that the schema lacks may have the new name of another one. */
-const renameInput = (input: object, names: ReadonlyMap<string, string>): object =>
-  Object.fromEntries(
-    Object.entries(input).map(([key, value]) => {
-      const name = names.get(key) ?? key;
-      return [name !== key && name in input ? `${name}_` : name, value];
-    }),
-  );
 
 /** Turns the reasoning off for a choice that is not combined with it. */
 function fitChoice(draft: MessagesDraft, body: WireBody): void {
@@ -239,7 +258,9 @@ function withoutThoughts(turn: Turn): Turn {
 /** Servers that need tools for the calls of the conversation get one for each name, without a description. */
 function addCalledTools(draft: MessagesDraft, body: WireBody): void {
   const called = new Set<string>();
-  for (const block of listBlocks(body)) if (block.type === 'tool_use') called.add(block.name);
+  visitBlocks(body, (block) => {
+    if (block.type === 'tool_use') called.add(block.name);
+  });
   if (called.size === 0) return;
   draft.adapted.add('tools of earlier calls');
   body.tools = [...called].map((name) => ({ name, input_schema: { type: 'object', properties: {} } }));
@@ -268,6 +289,7 @@ function fitFormat(draft: MessagesDraft, body: WireBody): void {
     { ...schemas, ...(rules?.drop && { drop: rules.drop }) },
     {
       closes: schemas.closed !== undefined && schemas.closed !== 'never',
+      keepsRoot: true,
       onDropped: (keyword) => void draft.dropped.push(`text.format.schema (${keyword}, in the description)`),
     },
   );
@@ -321,7 +343,11 @@ const isLong = (mark: CacheMark): boolean => mark.ttl === '1h';
 function fitMarks(draft: MessagesDraft, body: WireBody): void {
   const { max, longest_first: isOrdered, scope, ttl } = draft.dialect.cache!;
   const marks: CacheMark[] = [];
-  for (const { cache_control: mark } of [...(body.tools ?? []), ...listBlocks(body)]) if (mark) marks.push(mark);
+  const addMark = ({ cache_control: mark }: { cache_control?: CacheMark }): void => {
+    if (mark) marks.push(mark);
+  };
+  body.tools?.forEach(addMark);
+  visitBlocks(body, addMark);
   if (marks.length === 0) return;
   const limit = max === undefined ? marks.length : max - (body.cache_control === undefined ? 0 : 1);
   const first = Math.max(0, marks.length - limit);

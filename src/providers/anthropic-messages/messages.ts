@@ -12,6 +12,7 @@ import type {
 import { dropUnknown, refuse } from '../kit/draft.ts';
 import { generatedImageHeading, readGeneratedImage } from '../../domain/generated-image.ts';
 import { isSealedItem, readSealedText, sealReasoning } from '../../domain/sealed-items.ts';
+import { claudeFormat } from '../../domain/thought-signature.ts';
 import { settleLateOutputs } from '../kit/late-outputs.ts';
 import {
   agentHeading,
@@ -24,9 +25,6 @@ import {
 import { upstreamName } from '../kit/tool-box.ts';
 import { type MessagesDraft, nativeFields, writeParts } from './parts.ts';
 import type { Block, Source, Turn } from './wire.ts';
-
-/** The format of reasoning items whose opaque fields are sent back to this provider. */
-export const reasoningFormat = 'anthropic-claude-v1';
 
 /** The conversation of `instructions` and `input`: system blocks, turns and the effects of control items. */
 export class WireConversation implements Control {
@@ -102,6 +100,8 @@ function writeItem(draft: MessagesDraft, conversation: WireConversation, item: I
       const { role, content } = item as MessageItem;
       const blocks = writeParts(draft, content, `input[${index}].content`);
       if (role === 'user' || role === 'assistant') conversation.add(role, blocks);
+      else if (draft.dialect.turns?.system === 'first' && conversation.turns.length > 0)
+        conversation.add('user', [{ type: 'text', text: INSTRUCTION }, ...blocks]);
       else if (draft.keepsNative && role === 'system' && conversation.turns.length > 0) conversation.add(role, blocks);
       else addSystem(draft, conversation, blocks, place);
       return;
@@ -150,6 +150,9 @@ function writeItem(draft: MessagesDraft, conversation: WireConversation, item: I
   }
 }
 
+/** How an instruction within a conversation is marked, for a server that takes none there. */
+const INSTRUCTION = 'System:';
+
 /** Adds to the system prompt. The protocol has one, before all messages. */
 function addSystem(draft: MessagesDraft, conversation: WireConversation, blocks: Block[], place: () => string): void {
   for (const block of blocks) {
@@ -166,9 +169,10 @@ function writeReasoning(draft: MessagesDraft, item: ReasoningItem, place: () => 
   const { format, signature, encrypted_content: data } = item;
   const { gateway: isGateway } = draft.dialect;
   const isOurs =
-    (format === reasoningFormat || (!format && !data)) && (isGateway || !isSealedItem(signature ?? data ?? ''));
-  if (isOurs && signature) return [{ type: 'thinking', thinking: readReasoningText(item), signature }];
-  if (isOurs && data) return [{ type: 'redacted_thinking', data }];
+    (format === claudeFormat || (!format && !data)) && (isGateway || !isSealedItem(signature ?? data ?? ''));
+  const isRefused = draft.dialect.reasoning_rules?.sealed === false;
+  if (isOurs && signature && !isRefused) return [{ type: 'thinking', thinking: readReasoningText(item), signature }];
+  if (isOurs && data && !isRefused) return [{ type: 'redacted_thinking', data }];
   if (isGateway) return writeSealed(item);
   const text = readReasoningText(item);
   if (isUnsigned(item) && takesUnsigned(draft) && text !== '') return [{ type: 'thinking', thinking: text }];

@@ -1,10 +1,13 @@
 import type { ReasoningEffort } from '../../domain/items.ts';
+import { bareName } from '../rules/resolve.ts';
 
 export interface ModelTraits {
   /** The largest `max_tokens` that the model accepts. Undefined: the server chooses. */
   maxTokens: number | undefined;
   /** `budget`: a number of tokens. `adaptive`: the model decides, guided by an effort. */
   thinking: 'budget' | 'adaptive' | 'none';
+  /** Whether an adaptive model accepts a budget as well. */
+  takesBudget?: boolean;
   /** Levels of `output_config.effort`. Empty if the model does not support the field. */
   efforts: readonly ReasoningEffort[];
   /** Whether its thinking arrives as a summary instead of raw reasoning. */
@@ -30,6 +33,10 @@ const families: readonly [RegExp, ModelTraits][] = [
     { maxTokens: 64_000, thinking: 'budget', efforts: [], summarizes: true },
   ],
   [/^claude-opus-4-5/, { maxTokens: 64_000, thinking: 'budget', efforts: three, summarizes: true }],
+  [
+    /^claude-(?:opus|sonnet|haiku)-4-6/,
+    { maxTokens: 64_000, thinking: 'adaptive', takesBudget: true, efforts: [...three, 'max'], summarizes: true },
+  ],
   [/^claude-/, { maxTokens: 64_000, thinking: 'adaptive', efforts: [...three, 'max'], summarizes: true }],
 ];
 
@@ -37,6 +44,6 @@ const families: readonly [RegExp, ModelTraits][] = [
 const unknown: ModelTraits = { maxTokens: 8192, thinking: 'budget', efforts: [], summarizes: false };
 
 export function traitsOf(model: string): ModelTraits {
-  const name = model.replace(/^.*[./]/, ''); // some servers prepend a vendor or a region
+  const name = bareName(model);
   return families.find(([pattern]) => pattern.test(name))?.[1] ?? unknown;
 }

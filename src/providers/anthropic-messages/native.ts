@@ -19,18 +19,14 @@ export function writeNative(
   { fields, betas, replaces }: NativeRequest,
   traits: ModelTraits,
 ): void {
-  for (const beta of betas) {
-    if (draft.dialect.forward_betas) draft.betas.add(beta);
-    else draft.dropped.push(`anthropic-beta (${beta})`);
-  }
+  addBetas(draft, betas);
   const { thinking, output_config: output, output_format: format, ...rest } = fields;
   for (const [name, value] of Object.entries(rest)) if (!(name in body)) body[name] = value;
   const keepsReasoning = request.reasoning === replaces.reasoning;
   const keepsText = request.text === replaces.text;
   const { display } = (thinking ?? {}) as { display?: unknown }; // checked by the schema
-  if (!keepsReasoning || !isServed(thinking, traits)) {
-    if (display && (body.thinking as { type?: string } | undefined)?.type === 'enabled')
-      body.thinking = { ...(body.thinking as object), display };
+  if (!keepsReasoning || !isServed(thinking, traits) || exceedsLimit(draft, body, thinking)) {
+    if (display && isThinking(body.thinking)) body.thinking = { ...(body.thinking as object), display };
     else if (display) draft.dropped.push('thinking.display');
   } else {
     if (thinking === undefined) delete body.thinking;
@@ -39,9 +35,30 @@ export function writeNative(
   }
   if (keepsText && format !== undefined) body.output_format = format;
   if (keepsReasoning && keepsText) {
-    if (output === undefined) delete body.output_config;
+    if (isBudget(thinking) && !isServed(thinking, traits)) {
+      body.output_config = { ...(body.output_config as object), ...(output as object) };
+    } else if (output === undefined) delete body.output_config;
     else body.output_config = isServed(thinking, traits) ? output : withoutEffort(output, traits);
   }
+}
+
+/** Adds the features that a client names, unless the server refuses them. */
+export function addBetas({ dialect, betas, dropped }: MessagesDraft, named: readonly string[]): void {
+  const refused = dialect.client_betas?.without ?? [];
+  const isRefused = (beta: string): boolean => refused.includes(beta) || refused.includes('*');
+  for (const beta of named) {
+    if (dialect.forward_betas && !isRefused(beta)) betas.add(beta);
+    else dropped.push(`anthropic-beta (${beta})`);
+  }
+}
+
+/** Thinking between calls may take more tokens than one turn. */
+const interleaved = 'interleaved-thinking-2025-05-14';
+
+/** Whether a budget is not below the limit of the output, which contains the thinking. */
+function exceedsLimit({ betas }: MessagesDraft, { max_tokens: limit }: Body, thinking: unknown): boolean {
+  const { budget_tokens: budget } = (thinking ?? {}) as { budget_tokens?: number }; // checked by the schema
+  return budget !== undefined && typeof limit === 'number' && budget >= limit && !betas.has(interleaved);
 }
 
 /** A model without levels of effort rejects one. It has become the budget. */
@@ -51,9 +68,16 @@ function withoutEffort(output: unknown, { efforts }: ModelTraits): unknown {
   return Object.keys(rest).length > 0 ? rest : undefined;
 }
 
-/** A model that thinks with a budget rejects the adaptive setting. It gets the budget of the same effort. */
-const isServed = (thinking: unknown, { thinking: kind }: ModelTraits): boolean =>
-  kind === 'adaptive' || (thinking as { type?: string } | undefined)?.type !== 'adaptive';
+const typeOf = (thinking: unknown) => (thinking as { type?: string } | undefined)?.type;
+const isThinking = (thinking: unknown): boolean => isBudget(thinking) || typeOf(thinking) === 'adaptive';
+const isBudget = (thinking: unknown): boolean => typeOf(thinking) === 'enabled';
+
+/**
+ * A model that thinks with a budget rejects the adaptive setting, and newer ones reject a budget. They get the budget of the
+ * same effort, and the effort of the same budget.
+ */
+const isServed = (thinking: unknown, { thinking: kind, takesBudget }: ModelTraits): boolean =>
+  kind === 'adaptive' ? takesBudget === true || !isBudget(thinking) : typeOf(thinking) !== 'adaptive';
 
 /** Writes the sampling settings of a client that knows the rules of the format. */
 export function writeGivenSampling(body: Body, request: ResponseRequest): void {

@@ -1,7 +1,15 @@
 import { type CacheControl, type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
 import { isDataUrl, readDataUrl, typeOfName } from '../../domain/data-url.ts';
 import { isNativePart, type NativePart, readNative, UNTITLED_DOCUMENT } from '../../domain/native.ts';
-import { type Draft, dropOtherSources, dropUnknown, refuse, refuseBecause, refuseKind } from '../kit/draft.ts';
+import {
+  type Draft,
+  dropMark,
+  dropOtherSources,
+  dropUnknown,
+  refuse,
+  refuseBecause,
+  refuseKind,
+} from '../kit/draft.ts';
 import { CompoundBlocks } from './compound-blocks.ts';
 import type { Dialect } from './dialect.ts';
 import type { Block, CacheMark, Source } from './wire.ts';
@@ -110,7 +118,7 @@ function readMark(draft: MessagesDraft, part: object): CacheMark | undefined {
   };
   if (!mark && !point) return undefined;
   if (draft.dialect.cache_control) return mark ?? { type: 'ephemeral' };
-  if (!draft.dropped.includes('cache_control')) draft.dropped.push('cache_control');
+  dropMark(draft);
   return undefined;
 }
 

@@ -382,6 +382,17 @@ describe('reasoning', () => {
   });
 
   it.each([
+    ['claude-sonnet-4-5@20250929', 'enabled'], // Vertex
+    ['claude-opus-4-1@20250805', 'enabled'],
+    ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 'enabled'], // Bedrock
+    ['us.anthropic.claude-opus-4-7', 'adaptive'],
+    ['anthropic/claude-sonnet-4.5', 'enabled'], // gateways
+    ['claude-opus-4.7', 'adaptive'],
+  ])('is the kind of the model by any of its names: %s', (model, type) => {
+    expect(think({ effort: 'high' }, {}, model).thinking).toMatchObject({ type });
+  });
+
+  it.each([
     ['claude-sonnet-4-5', 'auto', []],
     ['claude-sonnet-4-5', 'detailed', ['reasoning.summary (detailed)']],
     ['claude-3-7-sonnet-20250219', 'auto', ['reasoning.summary']],

@@ -6,7 +6,7 @@ import { writeFormatSchema } from '../kit/format-schema.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { readDialect, readTraits } from './dialect.ts';
 import { fitBody, type WireBody } from './fit.ts';
-import { writeGivenSampling, writeNative } from './native.ts';
+import { addBetas, writeGivenSampling, writeNative } from './native.ts';
 import { type WireConversation, writeMessages } from './messages.ts';
 import type { ModelTraits } from './models.ts';
 import type { MessagesDraft } from './parts.ts';
@@ -27,6 +27,7 @@ const writtenFields = new Set([
   'top_k',
   'parallel_tool_calls',
   'service_tier',
+  'anthropic_betas',
   'cache_control',
   'modalities',
   'native',
@@ -49,9 +50,10 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     adapted: new Set(),
     betas: new Set(dialect.betas),
     keepsNative: native !== undefined,
+    marksTools: dialect.cache_control,
   };
   if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
-  const traits = readTraits(dialect, target.upstreamModel);
+  const traits = readTraits(dialect, target.rulesOf ?? target.upstreamModel);
 
   const conversation = writeMessages(draft, request.instructions, request.input);
   const { tools, choice, box, isForced } = writeTools(draft, request, conversation);
@@ -76,6 +78,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     if (dialect.cache_control) body.cache_control = request.cache_control;
     else draft.dropped.push('cache_control');
   }
+  if (request.anthropic_betas) addBetas(draft, request.anthropic_betas);
   if (native) writeNative(draft, body, request, native, traits);
   if (request.modalities?.includes('image')) throw refuse(draft, 'modalities', 'A wish for images');
   dropRest(draft, request, writtenFields);

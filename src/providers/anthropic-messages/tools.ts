@@ -52,6 +52,7 @@ function writeTool({ dialect, dropped, target, keepsNative }: MessagesDraft, too
     if (dialect.strict_tools || keepsNative) written.strict = tool.strict;
     else if (tool.strict) dropped.push(`tools.${tool.name}.strict`);
   }
+  if (tool.cacheControl) written.cache_control = tool.cacheControl;
   if (dialect.eager_input && target.stream) written.eager_input_streaming = true;
   return Object.assign(written, tool.native);
 }

@@ -1,5 +1,5 @@
 import type { FinishReason } from '../../domain/chunks.ts';
-import { completeCounts, readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
+import { completeCounts, readCount, readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
 
 /** Counts of the provider. A stream sends them in two parts. The later value of a field applies. */
 export type Counts = Record<string, unknown>;
@@ -29,7 +29,9 @@ const known = new Set([
  * @see docs/reference/wires.md
  */
 export function readUsage(counts: Counts, dropped: Set<string>): Usage | undefined {
-  if (typeof counts.input_tokens !== 'number' && typeof counts.output_tokens !== 'number') return undefined;
+  const input = readCount(counts.input_tokens);
+  const output = readCount(counts.output_tokens);
+  if (input === undefined && output === undefined) return undefined;
   for (const name in counts) if (!known.has(name) && counts[name]) dropped.add(`usage.${name}`);
   const read = count(counts.cache_read_input_tokens);
   const { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long } = record(counts.cache_creation);
@@ -39,10 +41,7 @@ export function readUsage(counts: Counts, dropped: Set<string>): Usage | undefin
     if (name !== 'web_search_requests' && tools[name]) dropped.add(`usage.server_tool_use.${name}`);
   }
   const cost = readUpstreamCost(counts.cost);
-  const { inputTokens, outputTokens, missing } = completeCounts(
-    number(counts.input_tokens),
-    number(counts.output_tokens),
-  );
+  const { inputTokens, outputTokens, missing } = completeCounts(input, output);
   return usage({
     ...(missing && { missing }),
     ...(cost !== undefined && { upstreamCostNanoUsd: cost }),
@@ -59,8 +58,7 @@ export function readUsage(counts: Counts, dropped: Set<string>): Usage | undefin
 
 const record = (value: unknown): Counts => (typeof value === 'object' && value !== null ? (value as Counts) : nothing);
 const nothing: Counts = {};
-const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
-const count = (value: unknown): number => number(value) ?? 0;
+const count = (value: unknown): number => readCount(value) ?? 0;
 
 /** Reads the service tier. `standard` is the interface's `default`, and the fast mode is the interface's `priority`. */
 export function readServiceTier(counts: Counts): string | undefined {

@@ -1,4 +1,4 @@
-import type { OfferedTools } from '../kit/tool-box.ts';
+import type { OfferedTools } from '../kit/offered-tools.ts';
 
 /**
  * The shapes of `/messages` that the gateway writes or reads. Types of responses are lenient: every field may be

@@ -1,3 +1,4 @@
+import { parseJson } from '../../domain/parse-json.ts';
 import { readDuration } from './waits.ts';
 
 /** The common content of an error in any format. */
@@ -22,25 +23,89 @@ const asFields = (value: unknown): Fields | undefined =>
 
 /**
  * Reads an error: `{error: {…}}` of OpenAI, Anthropic and Google, `{error: "…"}`, the same in a list, the bare object of
- * vLLM, Mistral, Databricks and AWS, `{detail}` of FastAPI, `{title, detail}` of NVIDIA, the list `errors` of Cloudflare
- * and watsonx, or `base_resp` of MiniMax. Any other value has no message, because an error page is never repeated.
+ * vLLM, Mistral, Databricks and AWS, `{detail}` and `{detail: {error}}` of FastAPI, `{title, detail}` of NVIDIA, the list `errors` of
+ * Cloudflare and watsonx, `{error, error_description}` of OAuth, `{error_type, error_message}`, `base_resp` of MiniMax, or one line of
+ * text, as proxies send it. Any other value has no message, because an error page is never repeated.
  *
  * @param type of an exception in a header, if the body names none
  */
-export function readComplaint(body: unknown, type = ''): Complaint {
-  if (Array.isArray(body)) return readComplaint(body[0], type); // Gemini's compatible API sends a list
+export function readComplaint(body: unknown, type = '', depth = 0): Complaint {
+  if (Array.isArray(body)) return readComplaint(body[0], type, depth); // Gemini's compatible API sends a list
   const outer = asFields(body);
-  if (!outer) return complain({}, '', type);
+  if (!outer) return complain({}, readLine(body), type);
+  const relayed = readInner(outer, depth);
+  if (relayed) return relayed;
   const base = asFields(outer.base_resp);
   if (base) return complain({ code: base.status_code, type: 'base_resp' }, readWords(base.status_msg), type);
-  const [first] = Array.isArray(outer.errors) ? outer.errors.map(asFields) : [];
-  if (first && outer.error === undefined) return complain(first, readWords(first.message), type);
-  const inner = outer.error ?? outer;
-  if (typeof inner === 'string') return complain({ type: outer.error_type, ...outer }, inner, type);
+  const first = asFields([outer.errors].flat()[0]);
+  const isFirst = Array.isArray(outer.errors) || typeof first?.message === 'string';
+  if (first && isFirst && outer.error === undefined) return complain(first, readWords(first.message), type);
+  const inner = outer.error ?? asFields(outer.detail)?.error ?? outer;
+  if (typeof inner === 'string') {
+    const { error_description: description } = outer;
+    const message = typeof description === 'string' ? `${inner}: ${description}` : inner;
+    return complain({ type: outer.error_type, ...outer }, message, type);
+  }
   const error = asFields(inner);
   if (!error) return complain(outer, '', type);
-  const words = readWords(error.message ?? error.Message ?? error.detail ?? error.msg ?? outer.message ?? outer.detail);
-  return complain({ code: error.error_code, type: error.title, ...error }, words, type);
+  const said = readWords(
+    error.message ?? error.Message ?? error.detail ?? error.msg ?? outer.message ?? outer.detail ?? outer.error_message,
+  );
+  // Xiaomi says in `param` what is wrong.
+  const isSentence = typeof error.param === 'string' && error.param.includes(' ');
+  const words = isSentence ? `${said}: ${String(error.param)}` : said;
+  return complain(
+    { code: error.error_code, type: error.title ?? error.error_type, ...error, ...(isSentence && { param: '' }) },
+    words,
+    type,
+  );
+}
+
+/** Errors within errors that are followed. Each proxy of a chain may wrap the one before it. */
+const MAX_DEPTH = 4;
+/** Bytes of a message that are read as JSON. */
+const MAX_JSON = 20_000;
+
+/**
+ * Reads the error of a provider that a proxy relays: as the JSON text of its message, as `upstream_error` or in `errors`. Returns undefined
+ * for an error of the server itself.
+ */
+function readInner(outer: Fields, depth: number): Complaint | undefined {
+  if (depth >= MAX_DEPTH) return undefined;
+  const error = asFields(outer.error) ?? outer;
+  const metadata = asFields(error.metadata);
+  const inner =
+    asFields(error.upstream_error) ??
+    (outer.error !== undefined && error.message === undefined ? asFields([error.errors].flat()[0]) : undefined) ??
+    parseFields(error.message) ??
+    parseFields(outer.error) ??
+    parseFields(outer.error_message) ??
+    parseFields(asFields(error.value)?.error_message) ?? // https://github.com/vercel/ai/issues/18303
+    (isRelayed(error.message) ? parseFields(metadata?.raw) : undefined);
+  if (!inner) return undefined;
+  const complaint = readComplaint(inner, '', depth + 1);
+  return complaint.message === '' ? undefined : { ...complaint, wait: complaint.wait ?? readRelayedWait(metadata) };
+}
+
+/** Characters of a line of text that is repeated. */
+const MAX_LINE = 200;
+
+/** Returns a body that is one short line, such as `Payload Too Large`. Any other text is a page or a stack. */
+function readLine(body: unknown): string {
+  if (typeof body !== 'string') return '';
+  const line = body.trim();
+  return line.length <= MAX_LINE && !/[<>{}\r\n]/.test(line) ? line : '';
+}
+
+/** Parses a message that is the JSON of an error. */
+function parseFields(text: unknown): Fields | undefined {
+  if (typeof text !== 'string' || text.length > MAX_JSON || !/^\s*[{[]/.test(text)) return undefined;
+  try {
+    const value: unknown = parseJson(text);
+    return asFields(Array.isArray(value) ? value[0] : value);
+  } catch {
+    return undefined;
+  }
 }
 
 function complain(fields: Fields, message: string, named: string): Complaint {
@@ -58,10 +123,13 @@ function complain(fields: Fields, message: string, named: string): Complaint {
   };
 }
 
+const isRelayed = (message: unknown): boolean =>
+  typeof message === 'string' && /^provider returned error\.?$/i.test(message);
+
 /** OpenRouter says only that a provider failed. The provider's own words are in the metadata. */
 function readRelayed(message: string, metadata: Fields | undefined): string {
   const raw = metadata?.raw;
-  return typeof raw === 'string' && /^provider returned error\.?$/i.test(message) ? raw : message;
+  return typeof raw === 'string' && isRelayed(message) ? raw : message;
 }
 
 /** Reads the time of the reset in the headers that OpenRouter repeats in the metadata. */
@@ -109,12 +177,12 @@ function readProblem(problem: unknown): string {
  */
 export function findError(body: object, content: string): unknown {
   const fields = body as Fields;
-  if (fields.error) return fields.error;
+  if (fields.error) return typeof fields.error_description === 'string' ? body : fields.error;
   const code = asFields(fields.base_resp)?.status_code;
   if (code !== undefined && code !== 0) return body;
   if (content in fields) return undefined;
   const isList = Array.isArray(fields.errors) && fields.errors.length > 0;
   const isBare =
-    (typeof fields.message === 'string' || typeof fields.detail === 'string') && 'usage' in fields === false;
+    ['message', 'detail', 'error_message'].some((name) => typeof fields[name] === 'string') && !('usage' in fields);
   return isList || isBare ? body : undefined;
 }

@@ -70,6 +70,10 @@ describe('the numbers of tokens in an error', () => {
       { input: 69648, max: 65536 },
     ],
     ["This model's maximum context length is 8192 tokens.", { max: 8192 }],
+    [
+      "This model's maximum context length is 196608 tokens. However, you requested 16384 output tokens and your prompt contains at least 180225 input tokens, for a total of at least 196609 tokens.",
+      { input: 196609, max: 196608 },
+    ],
     ['Range of input length should be [1, 204800]', { max: 204800 }],
     ['Your input exceeds the context window of this model.', undefined],
   ])('%s', (message, tokens) => {
@@ -98,10 +102,13 @@ describe('an error of the caller stays one', () => {
 describe('the wait in words', () => {
   it.each([
     ['Please retry after 26 seconds.', 26],
+    ['[claude/claude-opus-5] [429]: {} (reset after 2m 13s)', 133],
     ['Please retry in 29.019961092s.', 30],
     ['Please wait 42312 seconds before retrying.', 42312],
     ['Please try again in 1m2.5s.', 63],
     ['Try again in 2 minutes.', 120],
+    ['5-hour usage limit reached. Resets in 3hr 56min. To continue, enable usage.', 14_160],
+    ['Retry after 120ms.', 1],
     ['Try again later.', undefined],
   ])('%s', (message, seconds) => {
     expect(readUpstreamError({ status: 429, headers: {}, body: { error: { message } } }).retryAfterSeconds).toBe(

@@ -14,6 +14,7 @@ export const errorMeanings = {
   timeout: 'The provider was too slow. Another endpoint is tried, then the same one.',
   retry: 'A second attempt may succeed, whatever the status says.',
   failed: 'The provider failed. Another endpoint is tried.',
+  too_large: 'The server takes no request of this size. Another model is tried.',
   rejected: 'The provider refuses the request. Another model is tried.',
   unprocessable: 'The request contradicts itself. Another model is tried.',
 } as const;

@@ -15,7 +15,7 @@ describe('what a status means', () => {
     [404, 'upstream_path_missing', true],
     [405, 'upstream_path_missing', true],
     [408, 'upstream_timeout', true],
-    [413, 'upstream_rejected', false],
+    [413, 'payload_too_large', false],
     [422, 'unprocessable', false],
     [429, 'rate_limited', true],
     [500, 'upstream_failed', true],
@@ -91,6 +91,7 @@ describe('the message', () => {
     [[{ error: { message: 'Odd temperature.' } }], 'Odd temperature.'],
     [{ object: 'error', message: 'Odd temperature.', code: 40 }, 'Odd temperature.'],
     [{ detail: [{ loc: ['body', 'top_p'], msg: 'too large' }] }, 'body.top_p: too large'],
+    [{ detail: { error: 'Not today.' } }, 'Not today.'],
     [{ object: 'error', message: { detail: [{ loc: ['body'], msg: 'no' }, { msg: 'never' }] } }, 'body: no; never'],
   ])('keeps the words of the provider: %j', (body, words) => {
     expect(read(400, body).message).toBe(`The provider rejected the request (status 400): ${words}`);

@@ -1,7 +1,7 @@
 import { tooLongAdvice } from '../../domain/compression.ts';
-import { type ErrorKind, GatewayError } from '../../domain/errors.ts';
+import { type ErrorKind, GatewayError, type RefusalLesson } from '../../domain/errors.ts';
 import { sendTheItem } from '../kit/draft.ts';
-import { readLesson } from '../rules/lessons.ts';
+import { readLesson, readRoomLesson } from '../rules/lessons.ts';
 import type { UpstreamErrorResponse } from '../wire.ts';
 import { type Complaint, readComplaint } from './complaint.ts';
 import { type ErrorMeaning, errorPatterns } from './error-patterns.ts';
@@ -47,6 +47,7 @@ const says: Partial<Record<ErrorKind, string>> = {
   upstream_overloaded: 'The provider is overloaded',
   rate_limited: 'The provider limits the rate of requests',
   upstream_rejected: 'The provider rejected the request',
+  payload_too_large: 'The provider takes no request of this size',
   unprocessable: 'The provider cannot process the request',
   context_length_exceeded: 'The input does not fit into the context of the model',
   content_policy: 'The provider refused the content',
@@ -66,6 +67,7 @@ const kinds: Record<ErrorMeaning, ErrorKind> = {
   timeout: 'upstream_timeout',
   retry: 'upstream_failed',
   failed: 'upstream_failed',
+  too_large: 'payload_too_large',
   rejected: 'upstream_rejected',
   unprocessable: 'unprocessable',
 };
@@ -106,17 +108,26 @@ function explain(complaint: Complaint, status: number | undefined, received: Rec
     isTransient:
       transient.has(means) || (means === 'failed' && status !== undefined && status >= 500 && status !== 501),
     retryAfterSeconds: waits
-      ? (retryAfterSeconds ?? complaint.wait ?? (means === 'rate' ? readSpokenWait(complaint.message) : undefined))
+      ? (retryAfterSeconds ??
+        complaint.wait ??
+        (kind === 'rate_limited' ? readSpokenWait(complaint.message) : undefined))
       : undefined,
     blamesKey: means === 'rate' || means === 'key' || means === 'account',
     isRegional: means === 'region',
     loggedMessage: subject,
     providerCode: typeof providerCode === 'string' ? shorten(maskSecrets(providerCode)) : providerCode,
     tokens,
-    lesson:
-      means === 'rejected' || means === 'unprocessable' ? readLesson(complaint.message, complaint.param) : undefined,
+    lesson: lessonIn(means, complaint),
     cause,
   });
+}
+
+const teaching: ReadonlySet<ErrorMeaning> = new Set(['rejected', 'unprocessable', 'failed', 'retry']);
+
+function lessonIn(means: ErrorMeaning, { message, param }: Complaint): RefusalLesson | undefined {
+  if (means === 'context') return readRoomLesson(message);
+  // Templates of llama.cpp and proxies report what the request has as an error of their own.
+  return teaching.has(means) ? readLesson(message, param) : undefined;
 }
 
 function adviseOn(kind: ErrorKind, { message }: Complaint): string {
@@ -188,8 +199,9 @@ const modelWords = /\bmodels?\b/i;
 function meaningOfStatus(status: number, { message, param }: Complaint): ErrorMeaning {
   switch (status) {
     case 400:
-    case 413:
       return 'rejected';
+    case 413:
+      return 'too_large';
     case 401:
     case 403:
       return 'key';

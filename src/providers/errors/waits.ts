@@ -55,15 +55,18 @@ export function readDuration(text: string): number | undefined {
 }
 
 /**
- * OpenAI and Groq write `try again in 1m2.5s`, Google `retry in 29.1s`, Azure `retry after 26 seconds`, and GitHub
- * `wait 42 seconds`.
+ * OpenAI and Groq write `try again in 1m2.5s`, Google `retry in 29.1s`, Azure `retry after 26 seconds`, GitHub
+ * `wait 42 seconds`, OpenCode `resets in 3hr 56min`, and gateways `reset after 2m 13s`: NousResearch/hermes-agent#76225.
  */
 const spokenWait =
-  /(?:try again|retry|wait)(?: in| after| for)? (?:(\d+(?:\.\d+)?) (second|minute|hour)s?|((?:\d+(?:\.\d+)?(?:ms|[dhms]))+))\b/i;
+  /(?:try again|retry|wait|resets?|available|available again)(?: in| after| for)? ((?:\d+(?:\.\d+)? ?(?:ms|days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[dhms])(?![a-z])[ ,]*)+)/i;
 
 /** Reads a wait from a message, in whole seconds. Inside a stream there is no header. */
 export function readSpokenWait(message: string): number | undefined {
-  const [, amount, unit, spoken] = spokenWait.exec(message) ?? [];
-  const seconds = amount === undefined ? spoken && readDuration(spoken) : Number(amount) * units[unit![0]!]!;
-  return seconds === undefined || seconds === '' ? undefined : Math.ceil(seconds);
+  const spoken = spokenWait.exec(message)?.[1];
+  if (spoken === undefined) return undefined;
+  let seconds = 0;
+  for (const [, amount, unit] of spoken.matchAll(/(\d+(?:\.\d+)?) ?(ms|[dhms])/gi))
+    seconds += Number(amount) * units[unit!.toLowerCase()]!;
+  return Math.ceil(seconds);
 }

@@ -130,6 +130,21 @@ describe('a streamed response', () => {
     expect(named({})).toMatchObject({ dropped: ['groundingMetadata'] });
   });
 
+  // agno-agi/agno#8607
+  it('cites a document of a data store as it cites a page', () => {
+    const document = { uri: 'https://store.example/a.pdf', title: 'A' };
+    const grounding = {
+      groundingMetadata: {
+        groundingChunks: [{ retrievedContext: { ...document, text: 'AB' } }],
+        groundingSupports: [{ segment: { endIndex: 2, text: 'AB' }, groundingChunkIndices: [0] }],
+      },
+    };
+    expect(readParts([{ text: 'AB' }], grounding, { searches: true })).toContainEqual({
+      type: 'annotation',
+      annotation: { type: 'url_citation', url: document.uri, title: 'A', start_index: 0, end_index: 2 },
+    });
+  });
+
   const kindsOf = (chunks: Chunk[]) =>
     chunks.map((chunk) => {
       if (chunk.type === 'relay') return chunk.event.type.replace('response.image_generation_call.', '');

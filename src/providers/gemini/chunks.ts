@@ -1,15 +1,16 @@
 import type { Chunk, FinishReason } from '../../domain/chunks.ts';
-import type { Usage } from '../../domain/usage.ts';
+import { hasCounts, type Usage } from '../../domain/usage.ts';
 import { DroppedNames } from '../kit/dropped-names.ts';
 import { DeltaFrames } from '../kit/frame-template.ts';
 import type { Frame, Reader } from '../wire.ts';
-import { invalidUpstreamData, parseUpstream } from '../kit/invalid-data.ts';
+import { invalidUpstreamData, isKeepAlive, parseUpstream } from '../kit/invalid-data.ts';
 import { refuseBlocked } from './blocked.ts';
 import { findError } from '../errors/complaint.ts';
 import { readUpstreamErrorObject } from '../errors/upstream-error.ts';
 import { countQueries, readGrounding } from './grounding.ts';
 import { PartReader } from './part-reader.ts';
 import { readFinishReason, readTier, readUsage } from './usage.ts';
+import { NativeEnding } from './native-ending.ts';
 import type { GeminiResponse, Candidate, ReaderContext } from './wire.ts';
 
 /** Reads a stream of responses. Each contains only new parts. The end of the body is the end of the response. */
@@ -68,13 +69,17 @@ class AnswerReader implements Reader {
   private nativeReason: string | undefined;
   /** The last event if a template read it. Its counts matter only if no event follows. */
   private unparsed: string | undefined;
+  /** Fields that a client of the same format gets at the end. */
+  private readonly native: NativeEnding | undefined;
 
   constructor(readerContext: ReaderContext) {
+    this.native = readerContext.keepsNative ? new NativeEnding() : undefined;
     this.parts = new PartReader(readerContext, this.dropped);
   }
 
-  read({ data }: Frame): Chunk[] {
-    if (data === '' || this.ended) return [];
+  read(frame: Frame): Chunk[] {
+    const { data } = frame;
+    if (isKeepAlive(frame) || this.ended) return [];
     const delta = this.frames.read(data);
     if (delta) {
       this.unparsed = data;
@@ -103,16 +108,21 @@ class AnswerReader implements Reader {
     if (typeof value !== 'object' || value === null)
       throw invalidUpstreamData('The provider sent an event that is not an object.');
     const answer = value as GeminiResponse;
-    if (answer.usageMetadata) this.usage = answer.usageMetadata;
+    if (hasCounts(answer.usageMetadata)) this.usage = answer.usageMetadata;
     const failure = findError(answer, 'candidates');
     if (failure) throw readUpstreamErrorObject(failure, 200);
     if (!this.begun) {
       this.begun = true;
       const { modelVersion: model, responseId: id } = answer;
       if (typeof id === 'string' && id !== '') this.parts.responseId = id;
-      chunks.push(typeof model === 'string' ? { type: 'start', model } : { type: 'start' });
+      chunks.push({
+        type: 'start',
+        ...(typeof model === 'string' && { model }),
+        ...(this.native && { native: { usage: {}, fields: {} } }),
+      });
     }
-    for (const name in answer) if (!answerFields.has(name) && answer[name]) this.dropped.add(name);
+    if (this.native) this.native.addResponse(answer);
+    else for (const name in answer) if (!answerFields.has(name) && answer[name]) this.dropped.add(name);
     refuseBlocked(answer);
     for (const candidate of Array.isArray(answer.candidates) ? (answer.candidates as Candidate[]) : []) {
       if (typeof candidate !== 'object' || candidate === null)
@@ -135,6 +145,7 @@ class AnswerReader implements Reader {
     if (counts) finish.usage = counts;
     const tier = readTier(this.usage);
     if (tier !== undefined) finish.serviceTier = tier;
+    if (this.native) finish.native = this.native.finish(this.nativeReason ?? 'STOP', this.usage ?? {});
     if (this.dropped.size > 0) finish.dropped = [...this.dropped];
     chunks.push(finish);
     return chunks;
@@ -151,12 +162,14 @@ class AnswerReader implements Reader {
   /** Adds the citations. If the caller offered no search, the text is not kept, so the citations have no position. */
   private cite(grounding: Record<string, unknown>, chunks: Chunk[]): void {
     const { text, isTextOpen } = this.parts;
-    if (text === undefined) this.dropped.add('groundingMetadata');
-    else readGrounding(grounding, isTextOpen ? text : undefined, chunks, this.dropped);
+    const dropped = this.native ? new Set<string>() : this.dropped; // the client gets the metadata itself
+    if (text === undefined) dropped.add('groundingMetadata');
+    else readGrounding(grounding, isTextOpen ? text : undefined, chunks, dropped);
   }
 
   private readCandidate(candidate: Candidate, chunks: Chunk[]): void {
-    for (const name in candidate) if (!candidateFields.has(name) && candidate[name]) this.dropped.add(name);
+    if (this.native) this.native.addCandidate(candidate);
+    else for (const name in candidate) if (!candidateFields.has(name) && candidate[name]) this.dropped.add(name);
     const parts = candidate.content?.parts;
     this.parts.logprobs = candidate.logprobsResult ?? undefined;
     if (Array.isArray(parts)) for (const part of parts) this.parts.read(part, chunks);
@@ -164,7 +177,8 @@ class AnswerReader implements Reader {
     // Each event may contain it, with all sources so far.
     if (candidate.groundingMetadata) this.grounding = candidate.groundingMetadata as Record<string, unknown>;
     const sources = (candidate.citationMetadata as { citationSources?: unknown } | undefined)?.citationSources;
-    if (Array.isArray(sources) && sources.length > 0) this.dropped.add('citationMetadata.citationSources');
+    if (Array.isArray(sources) && sources.length > 0 && !this.native)
+      this.dropped.add('citationMetadata.citationSources');
     if (typeof candidate.finishReason === 'string') {
       this.nativeReason = candidate.finishReason;
       this.reason = readFinishReason(candidate.finishReason, candidate.finishMessage, this.dropped);

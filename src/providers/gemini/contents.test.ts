@@ -71,6 +71,16 @@ describe('turns', () => {
     ]);
   });
 
+  it('have a result with a reference as text', () => {
+    const output = '{"schema":{"a":{"$ref" : "#/$defs/A"}}}';
+    const call = { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' } as const;
+    expect(contents([hello, call, { type: 'function_call_output', call_id: 'a', output }])).toMatchObject([
+      {},
+      {},
+      { parts: [{ functionResponse: { response: { output } } }] },
+    ]);
+  });
+
   it('go without the ids of calls where the server does not know them', () => {
     const input: InputItem[] = [
       { type: 'function_call', call_id: 'a', name: 'f', arguments: '' },

@@ -11,11 +11,13 @@ import type {
 } from '../../domain/items.ts';
 import { dropUnknown, refuse } from '../kit/draft.ts';
 import { readGeneratedImage } from '../../domain/generated-image.ts';
+import { readNative } from '../../domain/native.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import { settleLateOutputs } from '../kit/late-outputs.ts';
 import { agentHeading, type Control, itemFields, readArguments, writeOtherItem } from '../kit/replay.ts';
-import { noSignature, signatureFormat } from '../kit/thought-signature.ts';
+import { noSignature, signatureFormat } from '../../domain/thought-signature.ts';
 import { upstreamName } from '../kit/tool-box.ts';
+import { withNative } from './native.ts';
 import { type GeminiDraft, writeParts } from './parts.ts';
 import type { GeminiContent, Part } from './wire.ts';
 
@@ -47,14 +49,20 @@ export class WireConversation implements Control {
     this.signature = signature;
   }
 
-  addCall(call: NonNullable<Part['functionCall']>, needsSignature: boolean): void {
+  /** Adds the signature of the text before it. */
+  signText(signature: string): void {
+    const last = this.contents.at(-1);
+    const part = last?.role === 'model' ? last.parts.at(-1) : undefined;
+    if (part?.text === undefined || part.thoughtSignature !== undefined) this.addSignature(signature);
+    else part.thoughtSignature = signature;
+  }
+
+  addCall(call: Part, needsSignature: boolean): void {
     const last = this.contents.at(-1);
     const isFirst = last?.role !== 'model' || !last.parts.some((part) => part.functionCall);
     const signature = this.signature ?? (needsSignature && isFirst ? noSignature : undefined);
     this.signature = undefined;
-    this.push('model', [
-      signature === undefined ? { functionCall: call } : { functionCall: call, thoughtSignature: signature },
-    ]);
+    this.push('model', [signature === undefined ? call : { ...call, thoughtSignature: signature }]);
   }
 
   /**
@@ -147,12 +155,19 @@ function writeReasoning(
   item: ReasoningItem,
   place: () => string,
 ): void {
-  if (item.format === signatureFormat || isLikelyOurs(item)) {
-    if (item.encrypted_content) conversation.addSignature(item.encrypted_content);
+  if (draft.keepsNative) {
+    for (const { text } of item.summary ?? []) conversation.add('model', [{ text, thought: true }]);
+  }
+  const isRefused = draft.dialect.reasoning_rules?.sealed === false;
+  if (!isRefused && (item.format === signatureFormat || isLikelyOurs(item))) {
+    const isOfText = draft.keepsNative && readNative(item)?.of === 'text';
+    if (isOfText && item.encrypted_content) conversation.signText(item.encrypted_content);
+    else if (item.encrypted_content) conversation.addSignature(item.encrypted_content);
     else if (item.encrypted_content === '') conversation.settle(); // unsigned call: see `part-reader.ts`
     return;
   }
-  draft.dropped.push(`${place()} (reasoning, ${item.format ?? 'unsigned'})`);
+  const isWhole = draft.keepsNative && !item.format && !item.content?.length;
+  if (!isWhole) draft.dropped.push(`${place()} (reasoning, ${item.format ?? 'unsigned'})`);
 }
 
 const ownId = /^rs_[0-9A-Za-z]{24}$/;
@@ -176,9 +191,27 @@ function writeCall(
   const name = upstreamName(item.name, item.namespace);
   conversation.names.set(id, name);
   const args = item.type === 'custom_tool_call' ? { input: item.input } : readArguments(draft, item, place);
-  const call = draft.dialect.call_ids ? { id, name, args } : { name, args };
-  conversation.addCall(call, draft.traits.thinking === 'level');
+  const { native, inner } = nativeOf(draft, item);
+  const call = draft.dialect.call_ids && inner.id !== null ? { id, name, args } : { name, args };
+  conversation.addCall(
+    { ...withNative({}, native), functionCall: { ...withoutId(inner), ...call } },
+    draft.dialect.reasoning_rules?.signatures ?? draft.traits.thinking === 'level',
+  );
 }
+
+/** Returns what only the format can say about a call or a result, and about the part with it. An `id` of null: it has none. */
+function nativeOf(draft: GeminiDraft, item: object) {
+  const native = draft.keepsNative ? readNative(item) : undefined;
+  return { native, inner: (native?.inner ?? {}) as Record<string, unknown> };
+}
+
+const withoutId = ({ id: _, ...rest }: Record<string, unknown>): object => rest;
+
+/**
+ * A member `$ref` anywhere in a JSON text. Gemini reads it in a result as the name of one of its parts, and rejects others:
+ * https://github.com/vercel/ai/issues/14369.
+ */
+const reference = /"\$ref"\s*:/;
 
 /** Writes a result as an object. Text is wrapped in an object. Images follow the result. */
 function writeOutput(
@@ -188,10 +221,15 @@ function writeOutput(
   index: number,
 ): void {
   const { call_id: id, output } = item;
-  const name = conversation.names.get(id) ?? id;
+  const { native, inner } = nativeOf(draft, item);
+  const { name: given, parts: hasParts, ...rest } = inner;
+  const name = typeof given === 'string' ? given : (conversation.names.get(id) ?? id);
   const parts = typeof output === 'string' ? [] : writeParts(draft, output, `input[${index}].output`);
   const text = typeof output === 'string' ? output : parts.flatMap((part) => part.text ?? []).join('\n');
-  const response = (item.type === 'function_call_output' && parseObject(text, 'arguments')) || { output: text };
-  const result = draft.dialect.call_ids ? { id, name, response } : { name, response };
-  conversation.add('user', [{ functionResponse: result }, ...parts.filter((part) => part.text === undefined)]);
+  const isObject = item.type === 'function_call_output' && (native !== undefined || !reference.test(text));
+  const response = (isObject && parseObject(text, 'arguments')) || { output: text };
+  const result = draft.dialect.call_ids && inner.id !== null ? { id, name, response } : { name, response };
+  const media = parts.filter((part) => part.text === undefined);
+  const written = { ...withoutId(rest), ...result, ...(hasParts ? { parts: media } : undefined) };
+  conversation.add('user', [{ ...withNative({}, native), functionResponse: written }, ...(hasParts ? [] : media)]);
 }

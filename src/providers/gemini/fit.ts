@@ -1,7 +1,8 @@
-import { refuseBecause } from '../kit/draft.ts';
-import type { OfferedTools } from '../kit/tool-box.ts';
+import type { OfferedTools } from '../kit/offered-tools.ts';
 import { addFields, fitFields } from '../rules/fit/fields.ts';
 import { createNameFitter } from '../rules/fit/names.ts';
+import { mustOmitFunctions } from '../rules/fit/offer.ts';
+import { dropPaths } from '../rules/fit/paths.ts';
 import { fitSchema } from '../rules/fit/schemas.ts';
 import type { GeminiDraft } from './parts.ts';
 import type { GeminiContent, Part, ReaderContext } from './wire.ts';
@@ -37,12 +38,16 @@ export function fitBody(draft: GeminiDraft, body: WireBody, context: ReaderConte
   const config = body.generationConfig;
   if (config) {
     if (dialect.format) fitFormat(draft, body, config);
+    const { responseJsonSchema: format } = config as { responseJsonSchema?: Record<string, unknown> };
+    if (dialect.schemas && format)
+      config.responseJsonSchema = fitSchema(format, dialect.schemas, { closes: false, keepsRoot: true });
     if (dialect.fields) fitFields(config, dialect.fields, situationOf(draft, body, config), draft, nameOf);
     if (dialect.stops) fitStops(draft, config);
     if (dialect.output) fitOutput(draft, config);
     if (Object.keys(config).length === 0) delete body.generationConfig;
   }
   if (dialect.body) addFields(body, dialect.body);
+  if (dialect.omit_paths) dropPaths(body, dialect.omit_paths, draft);
 }
 
 /** Names in the request of the client, for fields that have another name in this format. */
@@ -71,9 +76,13 @@ const situationOf = ({ target }: GeminiDraft, body: WireBody, config: Config) =>
 
 function fitTools(draft: GeminiDraft, body: WireBody, context: ReaderContext): void {
   const { tools: rules = {}, schemas } = draft.dialect;
-  const { endpoint } = draft.target;
-  if (rules.supported === false && hasFunctions(body)) {
-    throw refuseBecause('tools', `${endpoint} has no functions.`);
+  const functions = body.tools?.reduce((sum, { functionDeclarations: declared = [] }) => sum + declared.length, 0) ?? 0;
+  const hosted = body.tools?.filter(({ functionDeclarations: declared }) => declared === undefined) ?? [];
+  const isForbidden = body.toolConfig?.functionCallingConfig?.mode === 'NONE';
+  if (mustOmitFunctions(draft, rules, { all: functions + hosted.length, functions, isForbidden })) {
+    body.tools = hosted;
+    delete body.toolConfig!.functionCallingConfig;
+    if (Object.keys(body.toolConfig!).length === 0) delete body.toolConfig;
   }
   if (rules.with_search === false && hasFunctions(body) && body.tools!.some(({ googleSearch: search }) => search)) {
     body.tools = body.tools!.filter(({ googleSearch: search }) => !search);
@@ -143,6 +152,21 @@ function fitTurns(draft: GeminiDraft, body: WireBody): void {
   }
 }
 
+type Named = { id?: string; name: string };
+
+/** A result without an id is that of a call with its name: the client for Python writes no id in its automatic calls. */
+function listCallsWithoutResult(calls: readonly Named[], results: readonly Named[]): Named[] {
+  const open = [...results]; // two calls with one id have two results
+  const take = (isResult: (result: Named) => boolean): boolean => {
+    const at = open.findIndex(isResult);
+    if (at !== -1) open.splice(at, 1);
+    return at !== -1;
+  };
+  return calls
+    .filter(({ id }) => id === undefined || !take((result) => result.id === id))
+    .filter(({ name }) => !take((result) => result.id === undefined && result.name === name));
+}
+
 /** Gives every turn with calls as many results in the next turn. */
 function fitResults(draft: GeminiDraft, body: WireBody): void {
   const contents: GeminiContent[] = [];
@@ -154,13 +178,7 @@ function fitResults(draft: GeminiDraft, body: WireBody): void {
     const next = body.contents[index + 1];
     const results =
       next?.role === 'user' ? next.parts.flatMap(({ functionResponse: result }) => (result ? [result] : [])) : [];
-    const open = results.map(({ id }) => id);
-    const missing = calls.filter((call, at) => {
-      if (call.id === undefined) return at >= results.length;
-      const found = open.indexOf(call.id); // two calls with one id have two results
-      if (found !== -1) open.splice(found, 1);
-      return found === -1;
-    });
+    const missing = listCallsWithoutResult(calls, results);
     if (missing.length === 0) continue;
     draft.adapted.add('calls without a result');
     const added = missing.map(
@@ -200,9 +218,11 @@ function fitStops(draft: GeminiDraft, config: Config): void {
 }
 
 function fitOutput(draft: GeminiDraft, config: Config): void {
-  const { max } = draft.dialect.output!;
+  const { min = 1, max = Number.POSITIVE_INFINITY } = draft.dialect.output!;
   const asked = config.maxOutputTokens;
-  if (typeof asked !== 'number' || max === undefined || asked <= max) return;
-  config.maxOutputTokens = max;
-  draft.dropped.push(`max_output_tokens (${asked} → ${max})`);
+  if (typeof asked !== 'number') return;
+  const bounded = Math.max(Math.min(asked, max), min);
+  if (bounded === asked) return;
+  config.maxOutputTokens = bounded;
+  draft.dropped.push(`max_output_tokens (${asked} → ${bounded})`);
 }

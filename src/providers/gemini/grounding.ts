@@ -23,7 +23,10 @@ export function readGrounding(
   chunks: Chunk[],
   dropped: Set<string>,
 ): void {
-  const pages = list(grounding.groundingChunks).map(({ web }) => (web ?? {}) as { uri?: unknown; title?: unknown });
+  // Pages of the web, and documents of a data store at Vertex.
+  const pages = list(grounding.groundingChunks).map(
+    ({ web, retrievedContext }) => (web ?? retrievedContext ?? {}) as { uri?: unknown; title?: unknown },
+  );
   const bytes = Buffer.from(text ?? '');
   let bytesLeft = MAX_BYTES_READ;
   for (const { segment, groundingChunkIndices: indices } of list(grounding.groundingSupports)) {

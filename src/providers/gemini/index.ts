@@ -2,6 +2,7 @@ import { searchTypes } from '../../domain/items.ts';
 import { defineTextWire } from '../text-wire.ts';
 import type { Wire } from '../wire.ts';
 import { countWhole, createReader, readWhole } from './chunks.ts';
+import { contentCount } from './count.ts';
 import { readDialect } from './dialect.ts';
 import { geminiEmbedding } from './embeddings/index.ts';
 import { readUpstreamError as readError } from '../errors/upstream-error.ts';
@@ -18,12 +19,14 @@ export const gemini = {
   readError,
   text: defineTextWire({
     carries: ({ what, type }, dialect) =>
-      ((what === 'native_search' && type === 'none') || (what === 'tool' && searchTypes.has(type))) &&
-      readDialect(dialect).native_search,
+      type.startsWith('gemini:') ||
+      (((what === 'native_search' && type === 'none') || (what === 'tool' && searchTypes.has(type))) &&
+        readDialect(dialect).native_search),
     writeRequest,
     createReader,
     readWhole,
     countWhole,
+    count: contentCount,
   }),
   image: geminiImages,
   embedding: geminiEmbedding,

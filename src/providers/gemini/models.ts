@@ -9,6 +9,8 @@ export interface ModelTraits {
   max: number;
   canStop: boolean;
   levels: readonly ReasoningEffort[];
+  /** Whether the name of the model says all of this. */
+  isKnown?: boolean;
 }
 
 const budget = (min: number, max: number, canStop: boolean): ModelTraits => ({
@@ -39,6 +41,7 @@ const families: readonly [RegExp, ModelTraits][] = [
   [/^gemini-nano-banana/, level('minimal', 'medium', 'high')],
   [/^gemini-3-pro/, level('low', 'high')],
   [/^gemini-3\.\d+-pro/, level('low', 'medium', 'high')],
+  [/^gemini-3\.[78]-flash/, level('low', 'medium', 'high')], // BerriAI/litellm-docs#1505
   [/^gemini-/, level(...levels)],
 ];
 
@@ -47,9 +50,11 @@ const unknown = budget(1, 24_576, true);
 /** Returns the traits of a model by its name. The operator's settings take precedence. */
 export function readTraits(dialect: Dialect, model: string): ModelTraits {
   const name = model.replace(/^.*\//, '');
-  const traits = families.find(([pattern]) => pattern.test(name))?.[1] ?? unknown;
+  const found = families.find(([pattern]) => pattern.test(name))?.[1];
+  const traits = found ?? unknown;
   return {
     ...traits,
+    ...(found && dialect.thinking === 'auto' && { isKnown: true }),
     thinking: dialect.thinking === 'auto' ? traits.thinking : dialect.thinking,
     max: traits.max || unknown.max,
     levels: dialect.levels.length > 0 ? dialect.levels : traits.levels.length > 0 ? traits.levels : levels,

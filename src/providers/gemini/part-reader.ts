@@ -3,7 +3,8 @@ import { GrowingText } from '../../domain/growing-text.ts';
 import { createId } from '../../domain/ids.ts';
 import { OpenCall, takeCallId } from '../kit/open-call.ts';
 import { invalidUpstreamData } from '../kit/invalid-data.ts';
-import { signatureFormat } from '../kit/thought-signature.ts';
+import { NATIVE_FIELD } from '../../domain/native.ts';
+import { signatureFormat } from '../../domain/thought-signature.ts';
 import type { ReaderContext } from './wire.ts';
 
 type Fields = Record<string, unknown>;
@@ -24,6 +25,7 @@ export class PartReader {
   private isSealOpen = false; // the last chunk is a seal, which would otherwise apply to the next call
   private images = 0;
   private calls = 0;
+  private natives = 0;
   private readonly callIds = new Set<string>();
   private readonly tries: string[] = []; // draft images that were not reported yet
   private trial: { key: string; told: number } | undefined; // the image item that the drafts belong to
@@ -46,6 +48,10 @@ export class PartReader {
     if (typeof value !== 'object' || value === null)
       throw invalidUpstreamData('The provider sent a part that is not an object.');
     const part = value as Fields;
+    if (this.readerContext.keepsNative && isForeign(part)) {
+      this.addNative(part, chunks);
+      return;
+    }
     const { thoughtSignature } = part;
     const signature = typeof thoughtSignature === 'string' && thoughtSignature !== '' ? thoughtSignature : undefined;
     const isThought = part.thought === true;
@@ -65,6 +71,17 @@ export class PartReader {
   end(chunks: Chunk[]): void {
     const key = this.reportTries(chunks);
     if (key !== undefined) chunks.push({ type: 'item_done', key, item: { ...image, status: 'failed', result: null } });
+  }
+
+  /** Adds a part that the interface has no item for, unchanged. */
+  private addNative(part: Fields, chunks: Chunk[]): void {
+    this.isTextOpen = false;
+    this.isSealOpen = false;
+    const kind = Object.keys(part).find((name) => name !== 'thought' && name !== 'thoughtSignature');
+    const type = `gemini:${kind}`;
+    const key = `native-${this.natives++}`;
+    chunks.push({ type: 'item', key, item: { type, status: 'in_progress' } });
+    chunks.push({ type: 'item_done', key, item: { type, status: 'completed', block: part } });
   }
 
   private readField(name: string, value: unknown, isThought: boolean, chunks: Chunk[]): void {
@@ -119,11 +136,13 @@ export class PartReader {
     if (typeof name !== 'string' || name === '') throw invalidUpstreamData('The provider sent a call without a name.');
     if (typeof (args ?? {}) !== 'object')
       throw invalidUpstreamData('The provider sent a call whose arguments are no object.');
-    for (const field in rest) if (rest[field]) this.dropped.add(`parts[].functionCall.${field}`);
+    const { keepsNative } = this.readerContext;
+    const inner = keepsNative && Object.keys(rest).length > 0 ? { [NATIVE_FIELD]: { inner: rest } } : undefined;
+    for (const field in rest) if (rest[field] && !keepsNative) this.dropped.add(`parts[].functionCall.${field}`);
     this.isTextOpen = false;
     const callId = takeCallId(typeof id === 'string' && id !== '' ? id : this.createCallId(), this.callIds);
     this.calls++;
-    const call = new OpenCall(this.readerContext.tools, { callId, name }, chunks);
+    const call = new OpenCall(this.readerContext.tools, { callId, name, ...(inner && { fields: inner }) }, chunks);
     if (typeof args === 'object' && args !== null && Object.keys(args).length > 0) {
       call.push(JSON.stringify(args), chunks);
     }
@@ -180,6 +199,13 @@ export class PartReader {
     chunks.push({ type: 'item', key, item: { ...image, status: 'in_progress', result: null } });
     return key;
   }
+}
+
+/** Whether a part has neither text nor a call nor an image. */
+function isForeign({ text, functionCall, inlineData, thoughtSignature: _, thought: __, ...rest }: Fields): boolean {
+  const { mimeType } = (inlineData ?? {}) as Fields;
+  if (typeof text === 'string' || functionCall || String(mimeType).startsWith('image/')) return false;
+  return inlineData !== undefined || Object.keys(rest).length > 0;
 }
 
 const image = { type: 'image_generation_call' };

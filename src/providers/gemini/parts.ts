@@ -1,9 +1,10 @@
 import { type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
 import { isDataUrl, readDataUrl, typeOfName } from '../../domain/data-url.ts';
-import { UNTITLED_DOCUMENT } from '../../domain/native.ts';
+import { isNativePart, readNative, UNTITLED_DOCUMENT } from '../../domain/native.ts';
 import { type Draft, dropOtherSources, dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
 import type { Dialect } from './dialect.ts';
 import type { ModelTraits } from './models.ts';
+import { withNative } from './native.ts';
 import type { Part } from './wire.ts';
 
 /** A draft of this wire. */
@@ -40,10 +41,18 @@ export function writeParts(
   for (let index = 0; index < (parts?.length ?? 0); index++) {
     const part = parts![index]!;
     const place = () => `${path}[${index}]`;
+    const other: { type: string } = part;
+    if (draft.keepsNative && isNativePart(other)) {
+      written.push(other.block as Part); // of a client of this format
+      continue;
+    }
     if (!isKnownPart(part)) throw refuseKind(draft, place(), 'part', (part as { type: string }).type);
     dropUnknown(draft, part, known[part.type], place);
     const after = writePart(draft, part, place);
-    if (after) written.push(after);
+    if (after)
+      written.push(
+        draft.keepsNative ? withNative(after, readNative(part), (part as { filename?: string }).filename) : after,
+      );
   }
   return written;
 }
@@ -64,7 +73,7 @@ function writePart(draft: GeminiDraft, part: InputPart, place: () => string): Pa
     case 'input_file': {
       const { file_data: data, file_url: url, file_id: id, filename } = part;
       dropOtherSources(draft, part, data ? 'file_data' : url ? 'file_url' : 'file_id', place);
-      if (filename && filename !== UNTITLED_DOCUMENT) draft.dropped.push(`${place()}.filename`);
+      if (filename && filename !== UNTITLED_DOCUMENT && !draft.keepsNative) draft.dropped.push(`${place()}.filename`);
       const type = typeOfName(filename ?? '') ?? 'application/pdf';
       if (data && !isDataUrl(data) && !/^https?:/.test(data)) return { inlineData: { mimeType: type, data } };
       if (data || url) return writeMedia(draft, (data ?? url)!, type, place);

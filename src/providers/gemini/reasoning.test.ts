@@ -40,6 +40,8 @@ describe('reasoning', () => {
     [{ max_tokens: 50_000 }, 'gemini-2.5-pro', { thinkingBudget: 32_768 }, ['reasoning.max_tokens (50000 → 32768)']],
     [{ max_tokens: 100 }, 'gemini-2.5-flash-lite', { thinkingBudget: 512 }, ['reasoning.max_tokens (100 → 512)']],
     [{ effort: 'medium' }, 'gemini-3-flash', { includeThoughts: true, thinkingLevel: 'medium' }, []],
+    // https://github.com/fishjar/kiss-translator/issues/1048
+    [{ effort: 'minimal' }, 'gemini-3.7-flash', { thinkingLevel: 'low' }, ['reasoning.effort (minimal → low)']],
     [{ effort: 'max' }, 'gemini-3-flash', { thinkingLevel: 'high' }, []],
     [{ effort: 'medium' }, 'gemini-3-pro-preview', { thinkingLevel: 'low' }, ['reasoning.effort (medium → low)']],
     [{ max_tokens: 2000 }, 'gemini-3-pro-preview', { thinkingBudget: 2000 }, []],

@@ -6,6 +6,7 @@ import { writeContents } from './contents.ts';
 import { readDialect } from './dialect.ts';
 import { fitBody, type WireBody } from './fit.ts';
 import { readTraits } from './models.ts';
+import { writeNative } from './native.ts';
 import type { GeminiDraft } from './parts.ts';
 import { writePath } from './path.ts';
 import { writeThinking } from './reasoning.ts';
@@ -36,6 +37,7 @@ const writtenFields = new Set([
   'stop',
   'seed',
   'logprobs',
+  'native',
 ]);
 
 type Body = Record<string, unknown>;
@@ -43,8 +45,17 @@ type Body = Record<string, unknown>;
 /** Translates a request into the body of `generateContent`. @see docs/reference/wires.md */
 export function writeRequest(request: ResponseRequest, target: Target): UpstreamRequest<ReaderContext> {
   const dialect = readDialect(target.dialect);
-  const traits = readTraits(dialect, target.upstreamModel);
-  const draft: GeminiDraft = { target, dialect, traits, format: 'generateContent', dropped: [], adapted: new Set() };
+  const traits = readTraits(dialect, target.rulesOf ?? target.upstreamModel);
+  const native = request.native?.format === 'gemini' ? request.native : undefined;
+  const draft: GeminiDraft = {
+    target,
+    dialect,
+    traits,
+    format: 'generateContent',
+    dropped: [],
+    adapted: new Set(),
+    keepsNative: native !== undefined,
+  };
   if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
 
   const conversation = writeContents(draft, request.instructions, request.input);
@@ -70,6 +81,10 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   writeImageConfig(draft, config, request.image_config);
   if (Object.keys(config).length > 0) body.generationConfig = config;
   writeTier(draft, body, request.service_tier);
+  if (native) {
+    writeNative(draft, body, request, native);
+    readerContext.keepsNative = true;
+  }
   dropInclude(draft, request, included);
   dropRest(draft, request, writtenFields);
   fitBody(draft, body as WireBody, readerContext); // written above

@@ -1,5 +1,6 @@
 import { searchTypes, type Tool, type ToolChoice } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import { isNativePart, readNative } from '../../domain/native.ts';
 import { dropUnknown, refuse, refuseBecause } from '../kit/draft.ts';
 import { addTools, type FlatTool, planTools, ToolBox, type ToolPlan } from '../kit/tool-box.ts';
 import type { WireConversation } from './contents.ts';
@@ -17,21 +18,34 @@ export interface WrittenTools {
 export function writeTools(draft: GeminiDraft, request: ResponseRequest, conversation: WireConversation): WrittenTools {
   const box = new ToolBox();
   let offersSearch = false;
+  let search: object = { googleSearch: {} };
+  const given: object[] = [];
+  const native = request.native?.format === 'gemini' ? request.native : undefined;
   const takeOther = (tool: Tool, place: () => string): boolean => {
+    const own = draft.keepsNative ? readNative(tool) : undefined;
+    if (own && isNativePart(tool)) {
+      given.push(own);
+      return true;
+    }
     if (!draft.dialect.native_search || !searchTypes.has(tool.type)) return false;
     checkSearch(draft, tool, place);
     offersSearch = true;
+    search = own ?? search;
     return true;
   };
   if (request.tools) addTools(draft, box, { tools: request.tools, path: 'tools', takeOther });
   for (const list of conversation.additionalTools) addTools(draft, box, { ...list, replaces: true, takeOther });
   if (request.parallel_tool_calls === false) draft.dropped.push('parallel_tool_calls');
+  // The client's own configuration has its choice: see `native.ts`.
+  const isOwn = native?.fields.toolConfig !== undefined && request.tool_choice === native.replaces.tool_choice;
+  const choice = isOwn ? undefined : request.tool_choice;
   const { plan, searches } = offersSearch
-    ? planBoth(draft, box, request.tool_choice)
-    : { plan: planTools(draft, box, request.tool_choice), searches: false };
+    ? planBoth(draft, box, choice)
+    : { plan: planTools(draft, box, choice), searches: false };
   const tools: object[] = [];
   if (plan.tools.length > 0) tools.push({ functionDeclarations: plan.tools.map((tool) => writeTool(draft, tool)) });
-  if (searches) tools.push({ googleSearch: {} });
+  if (searches) tools.push(search);
+  tools.push(...given);
   const readerContext: ReaderContext = {};
   if (box.offered) readerContext.tools = box.offered;
   if (searches) readerContext.searches = true;
@@ -58,7 +72,7 @@ function planBoth(
   return { plan: planTools(draft, box, { ...choice, tools: others }), searches };
 }
 
-function writeTool(draft: GeminiDraft, { name, description, parameters, strict }: FlatTool): object {
+function writeTool(draft: GeminiDraft, { name, description, parameters, strict, native }: FlatTool): object {
   const written: Record<string, unknown> = { name };
   if (description) written.description = description;
   if (parameters && draft.dialect.schema === 'json') written.parametersJsonSchema = parameters;
@@ -68,7 +82,9 @@ function writeTool(draft: GeminiDraft, { name, description, parameters, strict }
     if (!isEmptyObject(subset)) written.parameters = subset;
   }
   if (strict) draft.dropped.push(`tools.${name}.strict`);
-  return written;
+  if (!native) return written;
+  if (native.parameters) delete written.parametersJsonSchema;
+  return Object.assign(written, native);
 }
 
 const isEmptyObject = ({ type, properties, anyOf }: Record<string, unknown>): boolean =>

@@ -1,17 +1,22 @@
 import type { FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { special, type Usage, usage } from '../../domain/usage.ts';
+import { readCount, special, type Usage, usage } from '../../domain/usage.ts';
 
 /**
+ * The thoughts are beside the candidates, or a part of them: the total shows which.
+ *
  * @param searches queries that the provider sent to its search
  * @returns undefined if nothing was reported
  * @see docs/reference/wires.md
  */
 export function readUsage(counts: Record<string, unknown> | undefined, searches = 0): Usage | undefined {
-  if (!counts || typeof counts.promptTokenCount !== 'number') return undefined;
+  const total = readCount(counts?.totalTokenCount);
+  if (!counts || readCount(counts.promptTokenCount) === undefined) return undefined;
   const input = count(counts.promptTokenCount) + count(counts.toolUsePromptTokenCount);
   const thoughts = count(counts.thoughtsTokenCount);
-  const output = count(counts.candidatesTokenCount) + thoughts;
+  const candidates = count(counts.candidatesTokenCount);
+  const hasThoughts = candidates >= thoughts && total === input + candidates;
+  const output = hasThoughts ? candidates : candidates + thoughts;
   return usage({
     inputTokens: input,
     outputTokens: output,
@@ -27,7 +32,7 @@ export function readUsage(counts: Record<string, unknown> | undefined, searches 
       outputImageTokens: countOf('IMAGE', counts.candidatesTokensDetails),
       webSearches: searches,
     }),
-    ...(typeof counts.totalTokenCount === 'number' ? { totalTokens: counts.totalTokenCount } : undefined),
+    ...(total === undefined ? undefined : { totalTokens: total }),
   });
 }
 
@@ -49,7 +54,7 @@ function countOf(modality: string, details: unknown): number {
   return sum;
 }
 
-const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
+const count = (value: unknown): number => readCount(value) ?? 0;
 
 const filtered = new Set([
   'SAFETY',
@@ -62,12 +67,13 @@ const filtered = new Set([
   'IMAGE_PROHIBITED_CONTENT',
   'IMAGE_RECITATION',
 ]);
-const broken = new Set([
-  'MALFORMED_FUNCTION_CALL',
-  'UNEXPECTED_TOOL_CALL',
-  'TOO_MANY_TOOL_CALLS',
-  'MISSING_THOUGHT_SIGNATURE',
-  'MALFORMED_RESPONSE',
+/** Reasons of an unusable output, and whether the same request may end otherwise. */
+const broken: ReadonlyMap<string, boolean> = new Map([
+  ['MALFORMED_FUNCTION_CALL', true],
+  ['UNEXPECTED_TOOL_CALL', true],
+  ['MALFORMED_RESPONSE', true],
+  ['TOO_MANY_TOOL_CALLS', false],
+  ['MISSING_THOUGHT_SIGNATURE', false],
 ]);
 
 /**
@@ -79,10 +85,12 @@ export function readFinishReason(reason: string, message: unknown, dropped: Set<
   if (reason === 'STOP') return 'stop';
   if (reason === 'MAX_TOKENS') return 'length';
   if (filtered.has(reason)) return 'content_filter';
-  if (broken.has(reason)) {
+  const isChance = broken.get(reason);
+  if (isChance !== undefined) {
     const words = typeof message === 'string' ? `: ${message.slice(0, 300)}` : '.';
     throw new GatewayError('upstream_failed', `The model ended with ${reason}${words}`, {
       retryable: true,
+      isTransient: isChance,
       providerCode: reason,
     });
   }

@@ -1,4 +1,4 @@
-import type { OfferedTools } from '../kit/tool-box.ts';
+import type { OfferedTools } from '../kit/offered-tools.ts';
 
 /**
  * The shapes of `generateContent` that the gateway writes or reads. Types of responses are lenient: every field may be
@@ -11,11 +11,12 @@ export interface GeminiContent {
 
 export interface Part {
   text?: string;
+  thought?: boolean;
   thoughtSignature?: string;
   inlineData?: { mimeType: string; data: string };
   fileData?: { mimeType?: string; fileUri: string };
   functionCall?: { id?: string; name: string; args: object };
-  functionResponse?: { id?: string; name: string; response: object };
+  functionResponse?: { id?: string; name: string; response: object; parts?: Part[] };
 }
 
 /** Facts about the request that the reader needs. */
@@ -25,6 +26,8 @@ export interface ReaderContext {
   searches?: boolean;
   /** Whether the response must contain images and no text. */
   showsOnly?: boolean;
+  /** Whether the client has the same format, and gets what only the format can say. */
+  keepsNative?: boolean;
 }
 
 /** A buffered response, or an event of a stream. Both have the same shape. */

@@ -4,6 +4,7 @@ import { NATIVE_FIELD, nameKind } from '../../domain/native.ts';
 import { findNearestName } from '../../domain/nearest-name.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
+import type { OfferedTool } from './offered-tools.ts';
 
 /** The state that the functions writing one request share. */
 export interface Draft {
@@ -18,10 +19,14 @@ export interface Draft {
   appliedStops?: readonly string[];
   /** Name of a tool at the server → name of the client, for a wire whose reader does not translate names. */
   names?: Map<string, string>;
+  /** Function at the server → tool of the client, for a wire whose reader does not translate calls. */
+  offered?: Map<string, OfferedTool>;
   /** Tool of the client → property at the server → property of the client, where the names differ. */
   properties?: Map<string, ReadonlyMap<string, string>>;
   /** Whether the wire writes the fields of its own format that a client of that format has sent. */
   keepsNative?: boolean;
+  /** Whether a function may have a mark of the prompt cache. */
+  marksTools?: boolean;
 }
 
 /**
@@ -49,12 +54,16 @@ export const shellTools: ReadonlySet<string> = new Set(['shell', 'local_shell'])
 export function refuseKind(draft: Draft, path: string, what: keyof typeof knownKinds, given: string): GatewayError {
   const known = knownKinds[what];
   const type = nameKind(given);
-  const nearest = known.has(type) ? undefined : findNearestName(type, known);
+  const nearest = known.has(type) ? undefined : (nameOwn(type) ?? findNearestName(type, known));
   const isShell = what === 'tool' && shellTools.has(type);
   const remedy = isShell ? ' No sandbox of the gateway can run it, either.' : '';
   const hint = nearest === undefined ? remedy : ` Did you mean ${nearest}?`;
   return refuseBecause(path, `${describeMissing(draft, `The ${what} ${type.slice(0, 100)}`)}${hint}`);
 }
+
+/** Returns the name of the gateway for a server tool of OpenRouter, or an item of one. */
+const nameOwn = (type: string): string | undefined =>
+  type.startsWith('openrouter:') ? type.slice('open'.length) : undefined;
 
 /** @param message a complete sentence that names the endpoint */
 export function refuseBecause(path: string, message: string): GatewayError {
@@ -106,6 +115,11 @@ const gatewayFields: ReadonlySet<string> = new Set([
   'trace',
 ]);
 
+/** Adds the marks of the prompt cache to `dropped`, once, because they change only the cost. */
+export function dropMark({ dropped }: Pick<Draft, 'dropped'>): void {
+  if (!dropped.includes('cache_control')) dropped.push('cache_control');
+}
+
 /**
  * Adds the fields with a value that neither the wire nor the gateway handles to `dropped`.
  *
@@ -120,8 +134,13 @@ export function dropRest(draft: Draft, request: object, written: ReadonlySet<str
 }
 
 /** Returns the changes that a draft made to fit its request to the server. */
-export function listAdaptations({ adapted, appliedStops: stops, properties, names }: Draft) {
-  const restore = { ...(stops && { stops }), ...(properties && { properties }), ...(names && { names }) };
+export function listAdaptations({ adapted, appliedStops: stops, properties, names, offered }: Draft) {
+  const restore = {
+    ...(stops && { stops }),
+    ...(properties && { properties }),
+    ...(names && { names }),
+    ...(offered && { offered }),
+  };
   return {
     ...(adapted.size > 0 && { adapted: [...adapted] }),
     ...(Object.keys(restore).length > 0 && { restore }),

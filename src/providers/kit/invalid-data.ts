@@ -1,4 +1,5 @@
 import { GatewayError } from '../../domain/errors.ts';
+import type { Frame } from '../wire.ts';
 import { JsonExcessError, parseJson } from '../../domain/parse-json.ts';
 
 /** Creates the error for data that violates the provider's protocol. Another endpoint may succeed. */
@@ -19,6 +20,10 @@ export function parseUpstream(text: string, name = 'a stream event'): unknown {
     throw invalidUpstreamData(`The provider sent ${name} that ${fault}.`, cause);
   }
 }
+
+/** Whether an event says nothing. Some servers send an empty text, or a ping without a body, to keep the connection open. */
+export const isKeepAlive = ({ event, data }: Frame): boolean =>
+  data === '' || data === '""' || data === 'null' || (event === 'ping' && !data.startsWith('{'));
 
 /**
  * Parses a stream event of a protocol whose events are JSON objects.

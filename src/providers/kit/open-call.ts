@@ -1,7 +1,7 @@
 import type { Chunk, ToolCallChunk } from '../../domain/chunks.ts';
 import { createId } from '../../domain/ids.ts';
 import { createInputReader, type InputReader } from './custom-input.ts';
-import type { OfferedTools } from './tool-box.ts';
+import type { OfferedTools } from './offered-tools.ts';
 
 /** A call whose pieces are passed on as they arrive, under the name that the caller gave the tool. */
 export class OpenCall {

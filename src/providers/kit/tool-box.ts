@@ -1,5 +1,6 @@
 import { GatewayError } from '../../domain/errors.ts';
 import {
+  type CacheControl,
   type CustomTool,
   type FunctionTool,
   isProviderRun,
@@ -10,7 +11,8 @@ import {
 } from '../../domain/items.ts';
 import { findToolPath } from '../../domain/late-tools.ts';
 import { readNative } from '../../domain/native.ts';
-import { type Draft, dropUnknown, refuse, refuseBecause, refuseKind } from './draft.ts';
+import type { OfferedTool } from './offered-tools.ts';
+import { type Draft, dropMark, dropUnknown, refuse, refuseBecause, refuseKind } from './draft.ts';
 
 /*
  * Tools for wires that support only functions. A group is flattened into the name. A custom tool is a function with one
@@ -28,22 +30,11 @@ export interface FlatTool {
   /** JSON Schema. Absent if the function has no parameters. */
   parameters?: Record<string, unknown>;
   strict?: boolean;
+  /** Absent for a wire without marks of tools. */
+  cacheControl?: CacheControl;
   /** Fields that exist only in the format of the wire. Absent for requests of other formats. */
   native?: Readonly<Record<string, unknown>>;
 }
-
-/** The tool that a name upstream refers to. */
-export interface OfferedTool {
-  name: string;
-  kind: 'function' | 'custom';
-  namespace?: string;
-}
-
-/** The names of functions that all providers accept. Those of the caller's functions are checked before. */
-const functionName = /^[A-Za-z0-9_-]{1,64}$/;
-
-/** Name upstream → the tool that the caller offered. Plain functions are omitted. */
-export type OfferedTools = ReadonlyMap<string, OfferedTool>;
 
 /**
  * The tools of one request. The map keeps their order. `offered` contains those whose calls must be translated back.
@@ -83,7 +74,7 @@ export class ToolBox {
 type Callable = FunctionTool | CustomTool | NamespaceTool['tools'][number];
 
 const known = {
-  function: new Set(['type', 'name', 'description', 'parameters', 'strict']),
+  function: new Set(['type', 'name', 'description', 'parameters', 'strict', 'cache_control']),
   custom: new Set(['type', 'name', 'description', 'format']),
   namespace: new Set(['type', 'name', 'description', 'tools']),
 };
@@ -136,17 +127,13 @@ function addTool(
 ): void {
   dropUnknown(draft, tool, known[tool.type], place);
   const name = upstreamName(tool.name, group?.name);
-  if ((group !== undefined || tool.type === 'custom') && !functionName.test(name)) {
-    const message = `The tool would have the name ${name.slice(0, 100)} at ${draft.target.endpoint}, where names have at most 64 letters, digits, \`_\` or \`-\`. Shorten or rename ${group ? 'the group or the tool' : 'the tool'}.`;
-    throw refuseBecause(`${place()}.name`, message);
-  }
   if (!replaces && box.tools.has(name)) {
     throw new GatewayError(
       'invalid_request',
       `${place()}.name: two tools would have the name ${name} at ${draft.target.endpoint}.`,
     );
   }
-  const flat = tool.type === 'custom' ? flattenCustom(name, tool, group) : flattenFunction(name, tool, group);
+  const flat = tool.type === 'custom' ? flattenCustom(name, tool, group) : flattenFunction(draft, name, tool, group);
   const native = draft.keepsNative ? readNative(tool) : undefined;
   box.tools.set(name, native ? { ...flat, native } : flat);
   if (tool.type === 'custom' || group !== undefined) {
@@ -158,6 +145,7 @@ function addTool(
 }
 
 function flattenFunction(
+  draft: Draft,
   name: string,
   tool: FunctionTool | Exclude<NamespaceTool['tools'][number], CustomTool>,
   group: NamespaceTool | undefined,
@@ -167,6 +155,8 @@ function flattenFunction(
   if (description) flat.description = description;
   if (tool.parameters) flat.parameters = tool.parameters;
   if (tool.strict === true) flat.strict = true; // false is the default of every other format
+  if (tool.cache_control && draft.marksTools) flat.cacheControl = tool.cache_control;
+  else if (tool.cache_control) dropMark(draft);
   return flat;
 }
 

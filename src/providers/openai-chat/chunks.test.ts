@@ -109,12 +109,20 @@ describe('a streamed response', () => {
     });
   });
 
-  it('has no finish when it ends without a finish reason, even behind [DONE]', () => {
-    const reader = createReader({});
+  it('has no finish when it ends without a finish reason, unless [DONE] follows an answer', () => {
     const data = JSON.stringify({ choices: [{ index: 0, delta: { content: 'cut' } }] });
-    expect(reader.read({ event: '', data })).toHaveLength(2);
-    expect(reader.read({ event: '', data: '[DONE]' })).toEqual([]);
-    expect(reader.end()).toEqual([]);
+    const read = (...frames: string[]) => {
+      const reader = createReader({});
+      for (const each of frames.slice(0, -1)) reader.read({ event: '', data: each });
+      return [...reader.read({ event: '', data: frames.at(-1)! }), ...reader.end()].filter(
+        ({ type }) => type === 'finish',
+      );
+    };
+    expect(read(data)).toEqual([]);
+    expect(read('[DONE]')).toEqual([]);
+    expect(read(data, '[DONE]')).toEqual([
+      { type: 'finish', reason: 'stop', nativeReason: '', adapted: ['the finish reason of the response'] },
+    ]);
   });
 
   it('ends without usage or [DONE] where a server sends neither', () => {
@@ -244,7 +252,42 @@ describe('what comes with the text', () => {
   });
 });
 
+// https://github.com/caozhiyuan/copilot-api/pull/88
+it.each([
+  { event: 'ping', data: '""' },
+  { event: '', data: 'null' },
+  { event: 'ping', data: '' },
+])('an event without a body says nothing: %j', (frame) => {
+  expect(createReader({}).read(frame)).toEqual([]);
+});
+
+it.each([
+  ['max_output_tokens', 'length'],
+  ['content-filter', 'content_filter'],
+  ['RECITATION', 'content_filter'],
+  ['TOOL_CALL', 'tool_calls'],
+  ['completed', 'stop'],
+])('the finish reason %s is %s', (word, reason) => {
+  const choice = { index: 0, finish_reason: word, message: { content: 'a' } };
+  expect(finish(readWhole({ choices: [choice] }, {}))).toMatchObject({ reason });
+  expect(finish(readWhole({ choices: [choice] }, {}))).not.toHaveProperty('dropped');
+});
+
 describe('usage', () => {
+  // https://github.com/BerriAI/litellm/pull/33054, https://github.com/co-l/openfox/pull/236
+  it('keeps the details of an earlier chunk', () => {
+    const reader = createReader({});
+    const read = (fields: object) => reader.read({ event: '', data: JSON.stringify(fields) });
+    const details = { cached_tokens: 80 };
+    const delta = { content: 'a' };
+    read({ choices: [{ delta }], usage: { prompt_tokens: 100, completion_tokens: 1, prompt_tokens_details: details } });
+    read({ choices: [{ delta: {}, finish_reason: 'stop' }] });
+    const counts = { prompt_tokens: null, completion_tokens: 10, prompt_tokens_details: null };
+    expect(finish(read({ choices: [], usage: counts }))).toMatchObject({
+      usage: { inputTokens: 100, outputTokens: 10, cachedTokens: 80 },
+    });
+  });
+
   it('is in the last choice at Moonshot', () => {
     const counts = { prompt_tokens: 3, completion_tokens: 2 };
     const choice = { index: 0, finish_reason: 'stop', usage: counts };
@@ -321,5 +364,40 @@ describe('an invalid response', () => {
     const body = { choices: [{ message: {}, finish_reason: 'error' }], error: { code: 429, message: 'slow down' } };
     expect(() => readWhole(body, {})).toThrow(expect.objectContaining({ kind: 'rate_limited' }));
     expect(() => readWhole({ error: 'model runner crashed' }, {})).toThrow(/model runner crashed/);
+  });
+});
+
+// https://github.com/langchain4j/langchain4j/issues/4931
+describe('calls in a second choice', () => {
+  const calls = [{ index: 0, id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }];
+  const kinds = ['start', 'text', 'tool_call', 'tool_call_arguments', 'finish'];
+
+  it('are those of the response', () => {
+    const chunks = readWhole(
+      {
+        choices: [
+          { index: 0, message: { role: 'assistant', content: 'Look.' }, finish_reason: 'stop' },
+          { index: 1, message: { role: 'assistant', tool_calls: calls }, finish_reason: 'tool_calls' },
+        ],
+        usage: { prompt_tokens: 2, completion_tokens: 1 },
+      },
+      {},
+    );
+    expect(chunks.map(({ type }) => type).filter((type) => kinds.includes(type))).toEqual(kinds);
+    expect(chunks.at(-1)).toMatchObject({ reason: 'tool_calls', usage: { inputTokens: 2 } });
+    expect(chunks.at(-1)).not.toHaveProperty('dropped');
+  });
+
+  it('are those of a stream', () => {
+    const reader = createReader({});
+    const read = (choices: object[], usage?: object) =>
+      reader.read({ event: '', data: JSON.stringify({ choices, ...(usage && { usage }) }) });
+    const chunks = [
+      ...read([{ index: 0, delta: { role: 'assistant', content: 'Look.' }, finish_reason: 'stop' }]),
+      ...read([{ index: 1, delta: { tool_calls: calls }, finish_reason: null }]),
+      ...read([{ index: 1, delta: {}, finish_reason: 'tool_calls' }], { prompt_tokens: 2, completion_tokens: 1 }),
+    ];
+    expect(chunks.map(({ type }) => type).filter((type) => kinds.includes(type))).toEqual(kinds);
+    expect(chunks.at(-1)).toMatchObject({ reason: 'tool_calls' });
   });
 });

@@ -1,17 +1,20 @@
-import { type Chunk, type FinishReason, isOutput } from '../../domain/chunks.ts';
-import type { Usage } from '../../domain/usage.ts';
+import { type Chunk, type FinishReason, isSpoken, isOutput } from '../../domain/chunks.ts';
+import { hasCounts, type Usage } from '../../domain/usage.ts';
 import { DroppedNames } from '../kit/dropped-names.ts';
 import { DeltaFrames } from '../kit/frame-template.ts';
-import { invalidUpstreamData, parseEvent } from '../kit/invalid-data.ts';
+import { invalidUpstreamData, isKeepAlive, parseEvent } from '../kit/invalid-data.ts';
 import { isLengthError } from '../kit/length-error.ts';
 import { findError } from '../errors/complaint.ts';
 import { readUpstreamErrorObject } from '../errors/upstream-error.ts';
 import type { Frame, Reader } from '../wire.ts';
 import { MessageReader } from './message.ts';
-import { readFinishReason, readServiceTier, readUsage } from './usage.ts';
+import { mergeUsage, readFinishReason, readServiceTier, readUsage } from './usage.ts';
 import type { ChatChoice, ChatResponse, ReaderContext } from './wire.ts';
 
-/** Creates the reader of a streamed response. The `finish` chunk waits for usage, `[DONE]` or the end of the body. */
+/**
+ * Creates the reader of a streamed response. The `finish` chunk waits for usage, `[DONE]` or the end of the body. Only
+ * `[DONE]` replaces a reason.
+ */
 export const createReader = (readerContext: ReaderContext): Reader => new ChatReader(readerContext);
 
 /** Reads a buffered response like a stream of one delta, whose field is `message`. */
@@ -22,7 +25,7 @@ export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] 
   const chunks = reader.take(body as ChatResponse, 'message');
   if (!reader.seenChoice) throw invalidUpstreamData('The provider returned a response without a choice.');
   if (reader.lacksMessage) throw invalidUpstreamData('The provider sent a choice without a message.');
-  for (const chunk of reader.end()) chunks.push(chunk);
+  for (const chunk of reader.close()) chunks.push(chunk);
   return chunks;
 }
 
@@ -46,19 +49,24 @@ class ChatReader implements Reader {
   /** Whether the last piece has its usage in the choice. */
   private countedInChoice = false;
   private serviceTier: string | undefined;
+  private stopText: string | undefined;
   private citations: unknown;
   private searchResults: unknown;
   private ended = false;
   private seenMessage = false;
   private hasOutput = false;
+  /** Whether it has output other than reasoning. */
+  private hasSpoken = false;
+  private lacksReason = false;
 
   constructor(readerContext: ReaderContext) {
     this.message = new MessageReader(readerContext, this.dropped);
   }
 
-  read({ event, data }: Frame): Chunk[] {
-    if (data === '[DONE]') return this.end();
-    if (data === '') return []; // some servers send it as a keep-alive
+  read(frame: Frame): Chunk[] {
+    const { event, data } = frame;
+    if (data.startsWith('[DONE]')) return this.close();
+    if (isKeepAlive(frame)) return [];
     const delta = this.ended || event === 'error' ? undefined : this.frames.read(data);
     if (delta) return [this.message.readText(delta)];
     const chunk = parseEvent(data) as ChatResponse; // each of its fields is checked before it is used
@@ -78,7 +86,7 @@ class ChatReader implements Reader {
 
   take(response: ChatResponse, key: 'delta' | 'message'): Chunk[] {
     if (this.ended) return [];
-    if (response.usage) this.usage = response.usage; // some servers send it in every chunk; the last one applies
+    if (hasCounts(response.usage)) this.usage = mergeUsage(this.usage, response.usage); // some servers send it in every chunk
     const failure = findError(response, 'choices');
     if (failure) return this.fail(failure); // more precise than the finish reason in the same chunk
     const chunks: Chunk[] = [];
@@ -106,13 +114,13 @@ class ChatReader implements Reader {
           if (value === 'error') return this.fail(response); // older vLLM
           break;
         case 'usage':
-          if (value) counted = true;
+          if (hasCounts(value)) counted = true;
           break;
         case 'x_groq': {
           const own = value as { usage?: unknown; error?: unknown } | null;
           if (own?.error) throw readUpstreamErrorObject({ message: own.error, type: 'server_error' }, 200);
-          if (own?.usage && this.usage === undefined) {
-            this.usage = own.usage;
+          if (hasCounts(own?.usage) && this.usage === undefined) {
+            this.usage = own!.usage;
             counted = true;
           }
           break;
@@ -131,6 +139,7 @@ class ChatReader implements Reader {
       }
     }
     this.hasOutput ||= chunks.some(isOutput);
+    this.hasSpoken ||= chunks.some(isSpoken);
     counted ||= this.countedInChoice;
     if (counted && this.reason !== undefined) for (const chunk of this.end()) chunks.push(chunk);
     return chunks;
@@ -147,6 +156,18 @@ class ChatReader implements Reader {
   /** Whether the response ended with `stop` but without a message. A filtered choice may have no message. */
   get lacksMessage(): boolean {
     return !this.seenMessage && this.reason === 'stop';
+  }
+
+  /**
+   * The end by the protocol: `[DONE]`, or the end of a buffered body. Some servers never send a reason. A response is
+   * then complete if it has output whose calls are whole: choice 871.
+   */
+  close(): Chunk[] {
+    if (this.reason === undefined && this.message.hasWholeCalls && (this.hasSpoken || this.message.hasCalls)) {
+      this.reason = 'stop';
+      this.lacksReason = true;
+    }
+    return this.end();
   }
 
   end(): Chunk[] {
@@ -166,6 +187,8 @@ class ChatReader implements Reader {
     };
     const word = this.innerReason || this.nativeReason;
     if (word !== finish.reason) finish.nativeReason = word;
+    if (this.lacksReason) finish.adapted = ['the finish reason of the response'];
+    if (this.stopText !== undefined) finish.stopText = this.stopText;
     const counts = readUsage(this.usage, this.dropped);
     if (counts !== undefined) finish.usage = counts;
     if (this.serviceTier !== undefined) finish.serviceTier = this.serviceTier;
@@ -202,10 +225,14 @@ class ChatReader implements Reader {
           this.reason = readFinishReason(this.nativeReason, this.dropped);
           break;
         case 'usage': // Moonshot: AstrBotDevs/AstrBot#6614
-          if (choice.usage && this.usage === undefined) {
+          if (hasCounts(choice.usage) && this.usage === undefined) {
             this.usage = choice.usage;
             this.countedInChoice = true;
           }
+          break;
+        case 'stop_reason': // vLLM
+        case 'matched_stop': // SGLang. Both send a number for a token
+          if (typeof choice[name] === 'string') this.stopText = choice[name];
           break;
         case 'native_finish_reason':
           if (typeof choice[name] === 'string') this.innerReason = choice[name];
@@ -221,8 +248,14 @@ class ChatReader implements Reader {
 
   private readChoices(choices: ChatChoice[], key: 'delta' | 'message', chunks: Chunk[]): void {
     for (const choice of choices) {
-      if (choice.index !== undefined && choice.index > 0) this.dropped.add(`choices[${choice.index}]`);
-      else this.readChoice(choice, key, chunks);
+      if (choice.index === undefined || choice.index <= 0) {
+        this.readChoice(choice, key, chunks);
+        continue;
+      }
+      // One choice is requested. Some proxies have the calls of the response in another one: langchain4j/langchain4j#4931
+      const calls = (choice[key] ?? choice.message)?.tool_calls;
+      if (Array.isArray(calls) && calls.length > 0) this.readChoice({ [key]: { tool_calls: calls } }, key, chunks);
+      else if (choice.finish_reason !== 'tool_calls') this.dropped.add(`choices[${choice.index}]`);
     }
   }
 }

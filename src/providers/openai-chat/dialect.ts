@@ -50,7 +50,15 @@ export const dialectSchema = Type.Object(
       default: false,
       description: 'Send earlier reasoning as `reasoning_details`, including signatures and encrypted content.',
     }),
-    cache_control: Type.Boolean({ default: false, description: 'Send cache breakpoints of text parts.' }),
+    sealed_details: Type.Boolean({
+      default: true,
+      description: 'Send signatures and encrypted content with `reasoning_details`.',
+    }),
+    thinking_blocks: Type.Boolean({
+      default: false,
+      description: 'Send earlier thinking of Claude, with its signatures, as `thinking_blocks`. For LiteLLM.',
+    }),
+    cache_control: Type.Boolean({ default: false, description: 'Send cache breakpoints of text parts and functions.' }),
     metadata: Type.Boolean({ default: false, description: 'Send `metadata`.' }),
     top_k: Type.Boolean({
       default: false,
@@ -63,6 +71,10 @@ export const dialectSchema = Type.Object(
     account_identity: Type.Boolean({
       default: false,
       description: 'Send a hash of the workspace as `safety_identifier` if the request names no end user.',
+    }),
+    session_header: Type.Union([Type.String({ pattern: '^[a-z-]{1,100}$' }), Type.Null()], {
+      default: null,
+      description: 'Header for a hash of the session, by which the server finds its cache. Null: it has none.',
     }),
     ...facets,
   },

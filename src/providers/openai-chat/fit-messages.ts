@@ -1,4 +1,6 @@
-import { readDataUrl } from '../../domain/data-url.ts';
+import { readTextFile } from '../../domain/data-url.ts';
+import { parseObject } from '../../domain/parse-object.ts';
+import { refuseBecause } from '../kit/draft.ts';
 import type { Rules } from '../rules/facets.ts';
 import type { FitNotes } from '../rules/fit/notes.ts';
 import type { ChatMessage, ChatPart } from './wire.ts';
@@ -8,16 +10,27 @@ type TurnRules = NonNullable<Rules['turns']>;
 /**
  * Fits the messages of a conversation to the order and the contents that a server accepts. Adapts without a loss where
  * it can: joins neighbors, moves instructions into a message of the user, repeats nothing.
+ *
+ * @param hasUniqueIds whether calls of the same id get different ones, so that each needs a result of its own
  */
-export function fitMessages(given: readonly ChatMessage[], rules: TurnRules, notes: FitNotes): ChatMessage[] {
+export function fitMessages(
+  given: readonly ChatMessage[],
+  rules: TurnRules,
+  notes: FitNotes,
+  hasUniqueIds = false,
+): ChatMessage[] {
   let messages = given.slice();
   const adapt = (what: string): void => void notes.adapted.add(what);
   const { names } = rules;
   if (names && names !== 'any') messages = messages.map((message) => fitName(message, names, adapt));
   if (rules.system && rules.system !== 'anywhere') messages = fitSystem(messages, rules.system, adapt);
-  if (rules.results) messages = fitResults(messages, adapt);
+  if (rules.object_arguments) messages = fitArguments(messages, adapt);
+  const isSingle = rules.single_calls === true;
+  if (rules.results || isSingle) messages = fitResults(messages, adapt, hasUniqueIds || isSingle);
+  if (isSingle) messages = separateCalls(messages, adapt);
   if (rules.blank === false) messages = dropBlank(messages, adapt);
   if (rules.assistant && rules.assistant !== 'any') messages = fitAssistant(messages, rules.assistant, adapt);
+  if (messages.length === 0) throw refuseBecause('input', 'holds no content: all of its texts are blank');
   if (rules.user_after_tool === false) messages = separateResults(messages, adapt);
   if (rules.alternate) messages = joinNeighbors(messages, adapt);
   if (rules.user_needed && messages.every(({ role }) => isSystem(role))) {
@@ -27,6 +40,7 @@ export function fitMessages(given: readonly ChatMessage[], rules: TurnRules, not
     adapt('roles');
   }
   if (rules.user_first) messages = beginWithUser(messages, adapt);
+  if (rules.null_content === false) messages = messages.map((message) => fillContent(message, adapt));
   return fitEnd(messages, rules, adapt);
 }
 
@@ -80,8 +94,30 @@ function fitSystem(
   return [...begun, ...rest.map((message) => (isSystem(message.role) ? toUser(message) : message))];
 }
 
+/** Servers and templates parse the arguments of earlier calls. Those of an interrupted response are no JSON. */
+function fitArguments(messages: ChatMessage[], adapt: (what: string) => void): ChatMessage[] {
+  return messages.map((message) => {
+    if (!message.tool_calls?.some((call) => !isObject(call.function.arguments))) return message;
+    adapt('arguments that are no object');
+    const calls = message.tool_calls.map((call) => {
+      const { arguments: text } = call.function;
+      if (isObject(text)) return call;
+      return { ...call, function: { ...call.function, arguments: JSON.stringify({ arguments: text }) } };
+    });
+    return { ...message, tool_calls: calls };
+  });
+}
+
+function fillContent(message: ChatMessage, adapt: (what: string) => void): ChatMessage {
+  if (message.content !== null) return message;
+  adapt('empty contents');
+  return { ...message, content: '' };
+}
+
+const isObject = (text: string): boolean => parseObject(text, 'arguments') !== undefined;
+
 /** Gives every call a result and drops results without a call, as text of the user. */
-function fitResults(messages: ChatMessage[], adapt: (what: string) => void): ChatMessage[] {
+function fitResults(messages: ChatMessage[], adapt: (what: string) => void, hasUniqueIds: boolean): ChatMessage[] {
   const fitted: ChatMessage[] = [];
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index]!;
@@ -92,13 +128,41 @@ function fitResults(messages: ChatMessage[], adapt: (what: string) => void): Cha
     }
     fitted.push(message);
     if (!hasCalls(message)) continue;
-    const missing = new Set(message.tool_calls!.map(({ id }) => id));
-    while (messages[index + 1]?.role === 'tool' && missing.has(messages[index + 1]!.tool_call_id!)) {
-      missing.delete(messages[index + 1]!.tool_call_id!);
-      fitted.push(messages[++index]!);
+    const ids = message.tool_calls!.map(({ id }) => id);
+    const missing = hasUniqueIds ? ids : [...new Set(ids)];
+    for (let next = messages[index + 1]; next?.role === 'tool'; next = messages[index + 1]) {
+      const at = missing.indexOf(next.tool_call_id!);
+      if (at === -1) break;
+      missing.splice(at, 1);
+      fitted.push(next);
+      index++;
     }
-    if (missing.size > 0) adapt('calls without a result');
+    if (missing.length > 0) adapt('calls without a result');
     for (const id of missing) fitted.push({ role: 'tool', tool_call_id: id, content: NO_RESULT });
+  }
+  return fitted;
+}
+
+/** Puts each of several calls into a message of its own, followed by its result. */
+function separateCalls(messages: ChatMessage[], adapt: (what: string) => void): ChatMessage[] {
+  const fitted: ChatMessage[] = [];
+  for (let index = 0; index < messages.length; index++) {
+    const message = messages[index]!;
+    const calls = message.tool_calls ?? [];
+    if (calls.length < 2) {
+      fitted.push(message);
+      continue;
+    }
+    adapt('parallel calls');
+    const results: ChatMessage[] = [];
+    while (messages[index + 1]?.role === 'tool') results.push(messages[++index]!);
+    for (const [at, call] of calls.entries()) {
+      fitted.push(
+        at === 0 ? { ...message, tool_calls: [call] } : { role: 'assistant', content: null, tool_calls: [call] },
+      );
+      const own = results.findIndex(({ tool_call_id: id }) => id === call.id);
+      if (own !== -1) fitted.push(...results.splice(own, 1));
+    }
   }
   return fitted;
 }
@@ -107,6 +171,10 @@ function fitResults(messages: ChatMessage[], adapt: (what: string) => void): Cha
 export const NO_RESULT = 'The call was interrupted and has no result.';
 
 const isBlank = (text: string): boolean => text.trim() === '';
+const isBlankContent = (content: ChatMessage['content']): boolean =>
+  typeof content === 'string'
+    ? isBlank(content)
+    : (content ?? []).every((part) => part.type === 'text' && isBlank(part.text));
 
 function dropBlank(messages: ChatMessage[], adapt: (what: string) => void): ChatMessage[] {
   return messages.flatMap((message) => {
@@ -132,12 +200,13 @@ function dropBlank(messages: ChatMessage[], adapt: (what: string) => void): Chat
 function fitAssistant(messages: ChatMessage[], rule: 'some' | 'one', adapt: (what: string) => void): ChatMessage[] {
   return messages.flatMap((message): ChatMessage[] => {
     if (message.role !== 'assistant') return [message];
-    const hasText = !!message.content && message.content.length > 0;
+    const hasText = !isBlankContent(message.content);
     if (!hasText && !hasCalls(message)) {
       adapt('empty messages');
       return [];
     }
-    if (rule === 'some' || !hasText || !hasCalls(message)) return [message];
+    if (rule === 'some' || !hasCalls(message)) return [message];
+    if (!hasText) return [message.content ? { ...message, content: '' } : message];
     adapt('text beside calls');
     const { tool_calls: calls, reasoning_content: thoughts, ...text } = message;
     const called: ChatMessage = { role: 'assistant', content: '', tool_calls: calls! };
@@ -231,10 +300,13 @@ export function fitThoughts(
 
 type PartRules = NonNullable<Rules['parts']>;
 
-/** The text that stands in a result for an image that follows in a message of the user. */
-const IMAGE_BELOW = '(The image is in the next message.)';
+/** The text of a result whose parts follow in a message of the user. */
+const sayBelow = (parts: readonly ChatPart[]): string =>
+  `(The ${parts.every(({ type }) => type === 'image_url') ? 'image' : 'file'} is in the next message.)`;
 
-/** Moves images of results behind the last result, in a message of the user, and reads text files as text. */
+const isMedia = ({ type }: ChatPart): boolean => type !== 'text';
+
+/** Moves images and files of results behind the last result, in a message of the user, and reads text files as text. */
 export function fitParts(
   messages: readonly ChatMessage[],
   rules: PartRules,
@@ -257,16 +329,18 @@ export function fitParts(
     }
     const parts = rules.files === 'text' ? content.map((part) => readFile(part, notes, refuse.file)) : content;
     if (rules.images === 'none' && parts.some(({ type }) => type === 'image_url')) throw refuse.image();
-    const isMoved =
-      rules.images === 'user' && message.role === 'tool' && parts.some(({ type }) => type === 'image_url');
-    if (!isMoved) {
+    const media = rules.images === 'user' && message.role === 'tool' ? parts.filter(isMedia) : [];
+    if (media.length === 0) {
       fitted.push(parts === content ? message : { ...message, content: simplify(parts) });
       continue;
     }
-    notes.adapted.add('images of results');
-    const texts = parts.filter(({ type }) => type !== 'image_url');
-    waiting.push(...parts.filter(({ type }) => type === 'image_url'));
-    fitted.push({ ...message, content: simplify(texts.length > 0 ? texts : [{ type: 'text', text: IMAGE_BELOW }]) });
+    notes.adapted.add('images and files of results');
+    const texts = parts.filter((part) => !isMedia(part));
+    waiting.push(...media);
+    fitted.push({
+      ...message,
+      content: simplify(texts.length > 0 ? texts : [{ type: 'text', text: sayBelow(media) }]),
+    });
   }
   flush();
   return fitted;
@@ -278,14 +352,11 @@ function simplify(parts: ChatPart[]): string | ChatPart[] {
   return texts.length === parts.length ? texts.join('\n') : parts;
 }
 
-const textTypes = /^(?:text\/|application\/(?:json|xml|x-yaml|yaml|javascript))/;
-
 function readFile(part: ChatPart, notes: FitNotes, refuseFile: (filename: string | undefined) => Error): ChatPart {
   if (part.type !== 'file') return part;
   const { file_data: url, filename } = part.file;
-  const data = url === undefined ? undefined : readDataUrl(url);
-  if (!data || !textTypes.test(data.mediaType)) throw refuseFile(filename);
+  const file = url === undefined ? undefined : readTextFile(url, filename);
+  if (!file) throw refuseFile(filename);
   notes.adapted.add('text files');
-  const text = data.isBase64 ? Buffer.from(data.data, 'base64').toString('utf8') : decodeURIComponent(data.data);
-  return { type: 'text', text: filename === undefined ? text : `File ${filename}:\n${text}` };
+  return { type: 'text', text: filename === undefined ? file.text : `File ${filename}:\n${file.text}` };
 }

@@ -1,13 +1,17 @@
 import type { ReasoningEffort } from '../../domain/items.ts';
+import { parseObject } from '../../domain/parse-object.ts';
 import { refuseBecause } from '../kit/draft.ts';
-import type { OfferedTool, ToolBox } from '../kit/tool-box.ts';
+import type { OfferedTool } from '../kit/offered-tools.ts';
+import type { ToolBox } from '../kit/tool-box.ts';
 import type { Rules } from '../rules/facets.ts';
-import { createIdFitter } from '../rules/fit/call-ids.ts';
+import { createCallIds } from '../rules/fit/call-ids.ts';
 import { addFields, fitFields, type Situation } from '../rules/fit/fields.ts';
-import { fitFormat } from '../rules/fit/format.ts';
+import { fitFormat, fitStrictFormat } from '../rules/fit/format.ts';
 import { createNameFitter } from '../rules/fit/names.ts';
-import type { FitNotes } from '../rules/fit/notes.ts';
-import { fitSchema, type SchemaUse } from '../rules/fit/schemas.ts';
+import { fitProperties, renameInput } from '../rules/fit/properties.ts';
+import { mustOmitFunctions, requestCall } from '../rules/fit/offer.ts';
+import { dropPaths } from '../rules/fit/paths.ts';
+import { fitSchema, canBeStrict, type SchemaUse } from '../rules/fit/schemas.ts';
 import type { ChatDraft } from './draft.ts';
 import { fitMessages, fitParts, fitThoughts } from './fit-messages.ts';
 import type { ChatMessage, ChatTool } from './wire.ts';
@@ -32,17 +36,19 @@ export function fitBody(draft: ChatDraft, body: WireBody, box: ToolBox): void {
       image: () => refuseBecause('input', `${endpoint} takes no images.`),
     });
   }
-  if (dialect.turns) body.messages = fitMessages(body.messages, dialect.turns, draft);
+  if (dialect.turns) body.messages = fitMessages(body.messages, dialect.turns, draft, dialect.ids?.unique);
   if (dialect.ids) fitIds(draft, body);
   if (dialect.tools || dialect.schemas) fitTools(draft, body, box);
   if (dialect.tool_choice) fitChoice(draft, body);
   if (dialect.format) fitFormat(draft, body, dialect.format, chatFormat);
   if (dialect.schemas) fitFormatSchema(draft, body, dialect.schemas);
+  if (dialect.schemas?.strict === 'complete') fitStrictFormat(draft, body, chatFormat);
   if (dialect.reasoning_rules) fitThinking(draft, body);
   if (dialect.stops) fitStops(draft, body);
   if (dialect.fields) fitFields(body, dialect.fields, situationOf(draft, body), draft, nameOf);
   if (dialect.output) fitOutput(draft, body);
   if (dialect.body) addFields(body, dialect.body);
+  if (dialect.omit_paths) dropPaths(body, dialect.omit_paths, draft);
 }
 
 /** Names in the request of the client, for fields that have another name in this format. */
@@ -68,30 +74,24 @@ function situationOf({ target }: ChatDraft, body: WireBody): Situation {
 }
 
 function fitIds(draft: ChatDraft, body: WireBody): void {
-  const toFitted = createIdFitter(draft.dialect.ids!);
+  const { ofCall, ofResult } = createCallIds(draft.dialect.ids!);
   body.messages = body.messages.map((message) => {
     const { tool_calls: calls, tool_call_id: id } = message;
-    if (id !== undefined)
-      return toFitted(id) === id ? message : { ...message, tool_call_id: note(draft, toFitted(id)) };
-    if (!calls?.some((call) => toFitted(call.id) !== call.id)) return message;
-    return { ...message, tool_calls: calls.map((call) => ({ ...call, id: note(draft, toFitted(call.id)) })) };
+    const result = id === undefined ? id : ofResult(id);
+    const fitted = calls?.map((call) => ({ ...call, id: ofCall(call.id) }));
+    if (result === id && !fitted?.some((call, index) => call.id !== calls![index]!.id)) return message;
+    draft.adapted.add('call ids');
+    return { ...message, ...(fitted && { tool_calls: fitted }), ...(result !== undefined && { tool_call_id: result }) };
   });
-}
-
-function note({ adapted }: FitNotes, id: string): string {
-  adapted.add('call ids');
-  return id;
 }
 
 function fitTools(draft: ChatDraft, body: WireBody, box: ToolBox): void {
   const { tools: rules = {}, schemas } = draft.dialect;
-  const { endpoint } = draft.target;
-  if (body.tools && rules.max !== undefined && body.tools.length > rules.max) {
-    throw refuseBecause(
-      'tools',
-      `${endpoint} takes at most ${rules.max} tools, and the request has ${body.tools.length}.`,
-    );
+  const all = body.tools?.length ?? 0;
+  if (mustOmitFunctions(draft, rules, { all, functions: all, isForbidden: body.tool_choice === 'none' })) {
+    for (const field of ['tools', 'tool_choice', 'parallel_tool_calls']) delete body[field];
   }
+  if (rules.keep_for_calls && rules.supported !== false && !body.tools?.length) addCalledTools(draft, body);
   const toFitted = createNameFitter(rules);
   const fitName = (name: string): string => {
     const fitted = toFitted(name);
@@ -103,6 +103,7 @@ function fitTools(draft: ChatDraft, body: WireBody, box: ToolBox): void {
     return fitted;
   };
   const isStrict = rules.strict === 'same' && body.tools?.every((tool) => tool.function.strict === true) === true;
+  const renamed = new Map<string, ReadonlyMap<string, string>>(); // tool of the client → property of the client → sent
   if (body.tools) {
     const use: SchemaUse = {
       closes: schemas?.closed === 'always',
@@ -125,14 +126,32 @@ function fitTools(draft: ChatDraft, body: WireBody, box: ToolBox): void {
       }
       if (parameters === undefined && rules.parameters) change({ parameters: { type: 'object', properties: {} } });
       if (parameters && schemas) {
-        const schema = fitSchema(parameters, schemas, use);
+        let schema = fitSchema(parameters, schemas, use);
+        if (schemas.property_names === 'word') {
+          const { schema: sent, names: properties } = fitProperties(schema);
+          schema = sent;
+          if (properties) {
+            draft.adapted.add('names of properties');
+            renamed.set(given.name, properties);
+            draft.properties ??= new Map();
+            draft.properties.set(
+              box.offered?.get(name)?.name ?? name,
+              new Map([...properties].map(([client, server]) => [server, client])),
+            );
+          }
+        }
         if (schema !== parameters) change({ parameters: schema });
       }
-      const kept = fitStrict(strict, rules.strict, isStrict);
+      let kept = fitStrict(strict, rules.strict, isStrict);
+      if (kept && schemas?.strict === 'complete' && !canBeStrict(fitted.parameters)) {
+        kept = false;
+        draft.dropped.push(`tools.${given.name}.strict (the schema has optional properties or open objects)`);
+      }
       if (kept === undefined && strict !== undefined) {
         const { strict: _, ...rest } = fitted;
         fitted = rest;
       } else if (kept !== undefined && kept !== strict) change({ strict: kept });
+      if (rules.own_fields === false) return leaveOwnFields(draft, { ...tool, function: fitted });
       return fitted === given ? tool : { ...tool, function: fitted };
     });
   }
@@ -142,13 +161,32 @@ function fitTools(draft: ChatDraft, body: WireBody, box: ToolBox): void {
   }
   body.messages = body.messages.map((message) => {
     const { tool_calls: calls } = message;
-    if (!calls?.some((call) => toFitted(call.function.name) !== call.function.name)) return message;
-    const fitted = calls.map((call) => ({
-      ...call,
-      function: { ...call.function, name: fitName(call.function.name) },
-    }));
+    if (!calls?.some(({ function: { name } }) => toFitted(name) !== name || renamed.has(name))) return message;
+    const fitted = calls.map((call) => {
+      const { name, arguments: given } = call.function;
+      const properties = renamed.get(name);
+      const input = properties && parseObject(given, 'arguments');
+      const args = input ? JSON.stringify(renameInput(input, properties!)) : given;
+      return { ...call, function: { ...call.function, name: fitName(name), arguments: args } };
+    });
     return { ...message, tool_calls: fitted };
   });
+}
+
+/** Drops the fields of a tool that only its client knows, such as `copilot_mcp_server_name`. */
+function leaveOwnFields(draft: ChatDraft, tool: ChatTool): ChatTool {
+  const { type, function: given, ...own } = tool as ChatTool & { type: string };
+  const { name, description, parameters, strict, ...inner } = given;
+  for (const field of [...Object.keys(own), ...Object.keys(inner)]) draft.dropped.push(`tools.${name}.${field}`);
+  return {
+    type,
+    function: {
+      name,
+      ...(description !== undefined && { description }),
+      ...(parameters !== undefined && { parameters }),
+      ...(strict !== undefined && { strict }),
+    },
+  } as ChatTool; // the fields of the format
 }
 
 /** @param allStrict whether every tool of the request is strict */
@@ -178,11 +216,14 @@ function fitChoice(draft: ChatDraft, body: WireBody): void {
   if (kind === 'none') {
     delete body.tool_choice;
     delete body.tools;
-    draft.adapted.add('tool_choice');
+    draft.adapted.add('tool_choice').add('tools');
     return;
   }
   const { name } = typeof choice === 'object' ? choice.function : { name: undefined };
-  if (name !== undefined && body.tools) body.tools = body.tools.filter((tool) => tool.function.name === name);
+  if (name !== undefined && body.tools?.some((tool) => tool.function.name !== name)) {
+    body.tools = body.tools.filter((tool) => tool.function.name === name);
+    draft.adapted.add('tools');
+  }
   if (values.includes('required')) {
     body.tool_choice = 'required';
     draft.adapted.add('tool_choice');
@@ -190,8 +231,19 @@ function fitChoice(draft: ChatDraft, body: WireBody): void {
   }
   delete body.tool_choice;
   draft.dropped.push(`tool_choice (${kind})`);
-  const told = name === undefined ? 'Call one of the tools.' : `Call the tool ${name}.`;
-  body.messages = [...body.messages, { role: 'user', content: told }];
+  body.messages = [...body.messages, { role: 'user', content: requestCall(name) }];
+  draft.adapted.add('a last message of the user');
+}
+
+/** Describes the tools of earlier calls, for a server that needs them. The model cannot call them. */
+function addCalledTools(draft: ChatDraft, body: WireBody): void {
+  const called = new Set<string>();
+  for (const { tool_calls: calls } of body.messages) for (const call of calls ?? []) called.add(call.function.name);
+  if (called.size === 0) return;
+  draft.adapted.add('tools of earlier calls');
+  const parameters = { type: 'object', properties: {} };
+  body.tools = [...called].map((name) => ({ type: 'function', function: { name, parameters } }));
+  body.tool_choice ??= 'none';
 }
 
 const isThinkingOff = (body: WireBody, off: Readonly<Record<string, unknown>> | undefined): boolean =>
@@ -231,7 +283,8 @@ function fitFormatSchema(draft: ChatDraft, body: WireBody, rules: NonNullable<Ru
   const format = body.response_format as ChatFormat | undefined;
   const schema = format?.json_schema?.schema;
   if (!schema) return;
-  const fitted = fitSchema(schema, rules, { closes: rules.closed !== undefined && rules.closed !== 'never' });
+  const closes = rules.closed !== undefined && rules.closed !== 'never';
+  const fitted = fitSchema(schema, rules, { closes, keepsRoot: true });
   if (fitted === schema) return;
   draft.adapted.add('the schema of the format');
   body.response_format = { ...format, json_schema: { ...format!.json_schema, schema: fitted } };

@@ -1,5 +1,6 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import { readDataUrl } from '../../domain/data-url.ts';
+import { claudeFormat } from '../../domain/thought-signature.ts';
 import { invalidUpstreamData } from '../kit/invalid-data.ts';
 import { ThinkTags } from '../kit/think-tags.ts';
 import { readAnnotation, readCitations } from './annotations.ts';
@@ -26,6 +27,7 @@ export class MessageReader {
   private images = 0;
   private annotated = false;
   private readonly thinking: ThinkTags | undefined;
+  private isThinking = false; // reasoning without a signature so far
   private textIsLast = false; // a text part is in progress, which annotations can join
 
   constructor(readerContext: ReaderContext, dropped: Set<string>) {
@@ -48,6 +50,11 @@ export class MessageReader {
     return this.calls !== undefined;
   }
 
+  /** Whether no call lacks its name or a part of its arguments. */
+  get hasWholeCalls(): boolean {
+    return this.calls?.areWhole ?? true;
+  }
+
   /** Reads a delta that contains only text. */
   readText(delta: string): Chunk {
     this.textIsLast = true;
@@ -64,6 +71,7 @@ export class MessageReader {
     let refusal = '';
     let reasoning: unknown;
     let details: unknown[] | undefined;
+    let blocks: unknown[] | undefined;
     let annotations: unknown[] | undefined;
     let images: unknown[] | undefined;
     let pieces: unknown[] | undefined;
@@ -88,6 +96,9 @@ export class MessageReader {
         case 'reasoning_details':
           details = this.readList(key, value);
           break;
+        case 'thinking_blocks':
+          blocks = this.readList(key, value);
+          break;
         case 'annotations':
           annotations = this.readList(key, value);
           break;
@@ -107,10 +118,11 @@ export class MessageReader {
 
     // The fields of a buffered message have no order. A model reasons, then writes, then calls tools.
     let late: Map<string, Chunk[]> | undefined;
+    if (details === undefined && blocks !== undefined) reasoning = this.readThinking(blocks, reasoning, chunks);
     if (details !== undefined || reasoning !== undefined)
       late = this.readReasoning(reasoning, { details, calls: pieces }, chunks);
     if (typeof content === 'string') this.addText(content, chunks);
-    else if (Array.isArray(content)) this.readParts(content, chunks);
+    else if (Array.isArray(content)) this.readParts(content, typeof reasoning === 'string', chunks);
     else if (content !== undefined) {
       throw invalidUpstreamData(`The provider sent a message whose content is of type ${typeof content}.`);
     }
@@ -166,6 +178,32 @@ export class MessageReader {
     return before;
   }
 
+  /**
+   * Reads blocks of thinking of Claude. A block repeats the text that came before its signature: open-webui/open-webui#29860.
+   *
+   * @param plain the text of all blocks of the delta
+   * @returns the text that no block has
+   */
+  private readThinking(blocks: unknown[], plain: unknown, chunks: Chunk[]): unknown {
+    let rest = plain;
+    for (const block of blocks as (Record<string, unknown> | null)[]) {
+      const { type, thinking, signature, data } = block ?? {};
+      const text = typeof thinking === 'string' ? thinking : '';
+      if (type === 'redacted_thinking' && typeof data === 'string') {
+        this.isThinking = false;
+        chunks.push({ type: 'reasoning_seal', format: claudeFormat, encryptedContent: data });
+      } else if (type === 'thinking' && signature && typeof signature === 'string') {
+        if (!this.isThinking) this.addReasoning(text, chunks);
+        else if (typeof rest === 'string') this.addReasoning(rest, chunks); // the last piece
+        this.isThinking = false;
+        chunks.push({ type: 'reasoning_seal', format: claudeFormat, signature });
+        rest = undefined;
+      } else if (type === 'thinking') rest ??= text;
+      else this.dropped.add(`message.thinking_blocks[] (${String(type)})`);
+    }
+    return rest;
+  }
+
   private addText(delta: string, chunks: Chunk[]): void {
     if (delta === '') return;
     this.textIsLast = true;
@@ -176,11 +214,16 @@ export class MessageReader {
   private addReasoning(delta: string, chunks: Chunk[]): void {
     if (delta === '') return;
     this.textIsLast = false;
+    this.isThinking = true;
     chunks.push({ type: 'reasoning', delta });
   }
 
-  /** Reads a list of parts, the format in which Mistral sends text, thinking and references. */
-  private readParts(parts: unknown[], chunks: Chunk[]): void {
+  /**
+   * Reads a list of parts, the format in which Mistral sends text, thinking and references.
+   *
+   * @param hasReasoning whether a field beside the content has the thinking, too: mistralai/mistral-vibe#1119
+   */
+  private readParts(parts: unknown[], hasReasoning: boolean, chunks: Chunk[]): void {
     for (const part of parts as Record<string, unknown>[]) {
       if (typeof part?.text === 'string' && part.type === 'text') this.addText(part.text, chunks);
       else if (part?.type === 'reasoning' && Array.isArray(part.summary)) {
@@ -190,6 +233,7 @@ export class MessageReader {
           else this.dropped.add(`message.content[].summary[] (${thought?.type})`);
         }
       } else if (part?.type === 'thinking' && Array.isArray(part.thinking)) {
+        if (hasReasoning) continue;
         for (const thought of part.thinking) {
           if (typeof thought?.text === 'string') this.addReasoning(thought.text, chunks);
           else this.dropped.add(`message.content[].thinking[] (${thought?.type})`);

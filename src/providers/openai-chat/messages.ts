@@ -12,12 +12,13 @@ import type {
 import { dropUnknown, refuse } from '../kit/draft.ts';
 import { generatedImageHeading, readGeneratedImage } from '../../domain/generated-image.ts';
 import { settleLateOutputs } from '../kit/late-outputs.ts';
-import { agentHeading, type Control, itemFields, writeOtherItem } from '../kit/replay.ts';
-import { noSignature, signatureFormat } from '../kit/thought-signature.ts';
+import { agentHeading, type Control, itemFields, readReasoningText, writeOtherItem } from '../kit/replay.ts';
+import { claudeFormat, noSignature, signatureFormat } from '../../domain/thought-signature.ts';
 import { upstreamName } from '../kit/tool-box.ts';
 import type { ChatDraft } from './draft.ts';
 import { writeMessageContent } from './parts.ts';
 import { writeReasoningDetails } from '../../domain/reasoning-details.ts';
+import { replaceHalves } from '../../domain/write-json.ts';
 import type { ChatMessage, ChatPart, ChatToolCall } from './wire.ts';
 
 /** The translated `input`: messages, and the changes of its control items to other fields of the request. */
@@ -45,7 +46,8 @@ export function writeMessages(
   const place = () => `input[${current}]`;
   const contentPlace = () => `input[${current}].content`;
   const outputPlace = () => `input[${current}].output`;
-  const isSigned = draft.dialect.reasoning_rules?.signatures === true;
+  const { signatures, sealed } = draft.dialect.reasoning_rules ?? {};
+  const isSigned = signatures === true;
   let signature: string | undefined; // of the next call
 
   for (let index = 0; index < input.length; index++) {
@@ -63,6 +65,7 @@ export function writeMessages(
         break;
       case 'reasoning':
         if (isSigned && item['format'] === signatureFormat && typeof item['encrypted_content'] === 'string') {
+          if (sealed === false) break;
           signature = item['encrypted_content'];
           break;
         }
@@ -165,7 +168,7 @@ function addCall(
   const call: ChatToolCall = {
     id: item.call_id,
     type: 'function',
-    function: { name: upstreamName(item.name, item.namespace), arguments: text },
+    function: { name: upstreamName(item.name, item.namespace), arguments: replaceHalves(text) },
   };
   if (message.tool_calls === undefined) message.tool_calls = [call];
   else message.tool_calls.push(call);
@@ -192,14 +195,20 @@ function addReasoning(
   place: () => string,
 ): ChatMessage | undefined {
   dropUnknown(draft, item, itemFields.reasoning, place);
-  if (draft.dialect.reasoning_details) return addDetails(messages, turn, { item, next });
-  const { dropped } = draft;
+  const { dropped, dialect } = draft;
+  const isSealed = dialect.sealed_details && dialect.reasoning_rules?.sealed !== false;
+  if (dialect.reasoning_details && isSealed) return addDetails(messages, turn, { item, next });
+  if (dialect.thinking_blocks && isSealed && item.format === claudeFormat) return addThinking(messages, turn, item);
   const format = item.format ?? 'unknown';
   if (item.encrypted_content) dropped.push(`${place()}.encrypted_content (${format})`);
   if (item.signature) dropped.push(`${place()}.signature (${format})`);
+  if (dialect.reasoning_details) {
+    const { encrypted_content: _, signature: __, format: ___, ...plain } = item;
+    return addDetails(messages, turn, { item: plain, next });
+  }
   const hasContent = !!item.content?.length;
   const hasSummary = !!item.summary?.length;
-  const replay = draft.dialect.replay_reasoning;
+  const replay = dialect.replay_reasoning;
   if (hasSummary && (hasContent || !replay)) dropped.push(`${place()}.summary`);
   if (!hasContent && !hasSummary) return turn;
   if (!replay) {
@@ -211,6 +220,16 @@ function addReasoning(
   const message = openTurn(messages, turn?.content != null && !turn.tool_calls ? undefined : turn);
   message.reasoning_content =
     message.reasoning_content === undefined ? text : `${message.reasoning_content}\n\n${text}`;
+  return message;
+}
+
+/** Writes thinking of Claude as the server has sent it. */
+function addThinking(messages: ChatMessage[], turn: ChatMessage | undefined, item: ReasoningItem): ChatMessage {
+  const message = openTurn(messages, turn?.content != null && !turn.tool_calls ? undefined : turn);
+  const { signature, encrypted_content: data } = item;
+  message.thinking_blocks ??= [];
+  if (signature) message.thinking_blocks.push({ type: 'thinking', thinking: readReasoningText(item), signature });
+  if (data) message.thinking_blocks.push({ type: 'redacted_thinking', data });
   return message;
 }
 

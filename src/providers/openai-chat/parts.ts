@@ -1,5 +1,5 @@
 import { type CacheControl, type EncryptedContentPart, isKnownPart, type MessagePart } from '../../domain/items.ts';
-import { isNativePart, type NativePart } from '../../domain/native.ts';
+import { isNativePart, type NativePart, UNTITLED_DOCUMENT } from '../../domain/native.ts';
 import { dropOtherSources, dropUnknown, refuse, refuseKind } from '../kit/draft.ts';
 import type { ChatDraft } from './draft.ts';
 import type { ChatPart } from './wire.ts';
@@ -77,7 +77,7 @@ function joinText(parts: ChatPart[]): string {
 }
 
 /** Only Anthropic itself knows the scope of a mark. Source: maximhq/bifrost#1558 */
-function withoutScope({ dropped }: ChatDraft, mark: CacheControl): CacheControl {
+export function withoutScope({ dropped }: ChatDraft, mark: CacheControl): CacheControl {
   if (!('scope' in mark)) return mark;
   if (!dropped.includes('cache_control.scope')) dropped.push('cache_control.scope');
   const { scope: _, ...rest } = mark;
@@ -113,7 +113,8 @@ function writePart(draft: ChatDraft, part: CarriedPart, place: () => string): Ch
       if (data) file.file_data = data;
       if (part.file_data && part.file_url) draft.dropped.push(`${place()}.file_url`);
       if (part.file_id) file.file_id = part.file_id;
-      if (part.filename) file.filename = part.filename;
+      const name = part.filename || (part.file_data ? UNTITLED_DOCUMENT : undefined);
+      if (name) file.filename = name;
       return { type: 'file', file };
     }
     case 'input_audio':

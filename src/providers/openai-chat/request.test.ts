@@ -139,7 +139,9 @@ describe('settings', () => {
     expect(() => write({}, { dialect: { max_token_field: 'max_tokens' } })).toThrow(
       /dialect\.max_token_field is not a setting/,
     );
-    expect(() => write({}, { dialect: { reasoning: 'loud' } })).toThrow(/dialect\.reasoning cannot be "loud"/);
+    expect(() => write({}, { dialect: { reasoning: 'loud' } })).toThrow(
+      /dialect\.reasoning must be one of .*, got "loud"/,
+    );
   });
 });
 

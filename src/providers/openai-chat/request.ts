@@ -60,6 +60,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     dropped: [],
     adapted: new Set(),
     keepsNative,
+    marksTools: dialect.cache_control,
   };
   if (request.prompt) throw refuse(draft, 'prompt', 'A prompt template');
 
@@ -104,7 +105,15 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     ...(box.offered !== undefined && { tools: box.offered }),
     ...(dialect.answers?.think_tags && { thinkTags: true }),
   };
-  return { path: '/chat/completions', body, dropped: draft.dropped, ...listAdaptations(draft), readerContext };
+  const { session_header: header } = dialect;
+  return {
+    path: '/chat/completions',
+    ...(header !== null && target.session !== undefined && { headers: { [header]: target.session } }),
+    body,
+    dropped: draft.dropped,
+    ...listAdaptations(draft),
+    readerContext,
+  };
 }
 
 /** @param field the name of the request field, if it differs from that of the body */

@@ -38,6 +38,58 @@ describe('tool calls', () => {
     expect(whole(name).filter((chunk) => chunk.type === 'tool_call')).toHaveLength(count);
   });
 
+  // https://github.com/agno-agi/agno/pull/8880
+  it('arrive at another index than their beginning', () => {
+    const deltas = [
+      call(0, 'c1', 'f', '{"a":'),
+      call(0, undefined, undefined, '1}'),
+      call(0, 'c2', 'f', ''),
+      call(1, undefined, undefined, '{"a":2}'),
+    ];
+    const texts = readDeltas(deltas).flatMap((chunk) =>
+      chunk.type === 'tool_call_arguments' ? [[chunk.callId, chunk.delta]] : [],
+    );
+    expect(texts).toEqual([
+      ['c1', '{"a":'],
+      ['c1', '1}'],
+      ['c2', '{"a":2}'],
+    ]);
+  });
+
+  // https://github.com/dyedd/lens/issues/49
+  it('arrive whole after one another, at one index', () => {
+    const deltas = [
+      call(0, 'c1', 'glob', ''),
+      call(0, undefined, '', '{"path":"","pattern":"**/*"}'),
+      call(0, undefined, '', '{"path":"wiki"}'),
+      call(0, undefined, undefined, '{"path":"docs"}'),
+    ];
+    const chunks = readDeltas(deltas);
+    const calls = chunks.filter(({ type }) => type === 'tool_call');
+    expect(calls).toMatchObject([{ callId: 'c1', name: 'glob' }, { name: 'glob' }, { name: 'glob' }]);
+    const texts = new Map<string, string>();
+    for (const chunk of chunks) {
+      if (chunk.type === 'tool_call_arguments') texts.set(chunk.callId, (texts.get(chunk.callId) ?? '') + chunk.delta);
+    }
+    expect([...texts.values()]).toEqual(['{"path":"","pattern":"**/*"}', '{"path":"wiki"}', '{"path":"docs"}']);
+    const pieces = readDeltas([call(0, 'c1', 'f', '{"a":{}'), call(0, undefined, undefined, '}')]);
+    expect(pieces.filter(({ type }) => type === 'tool_call')).toHaveLength(1);
+  });
+
+  // https://github.com/danny-avila/LibreChat/issues/13987
+  it('get arguments that arrive at an index of their own', () => {
+    const deltas = [
+      call(1, 'c1', 'get_time', ''),
+      call(0, undefined, undefined, '{"zone":'),
+      call(0, undefined, undefined, '"Madrid"}'),
+    ];
+    expect(readDeltas(deltas).slice(0, 3)).toEqual([
+      { type: 'tool_call', callId: 'c1', name: 'get_time' },
+      { type: 'tool_call_arguments', callId: 'c1', delta: '{"zone":' },
+      { type: 'tool_call_arguments', callId: 'c1', delta: '"Madrid"}' },
+    ]);
+  });
+
   it('may be given their id and name late, and again', () => {
     const deltas = [
       call(0, undefined, undefined, '{"a"'),

@@ -1,8 +1,10 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import { GrowingText } from '../../domain/growing-text.ts';
 import { createId } from '../../domain/ids.ts';
+import { parseObject } from '../../domain/parse-object.ts';
 import { OpenCall, takeCallId } from '../kit/open-call.ts';
-import { signatureFormat } from '../kit/thought-signature.ts';
+import { WholeObject } from '../kit/whole-object.ts';
+import { signatureFormat } from '../../domain/thought-signature.ts';
 import type { ChatToolCallPiece, ReaderContext } from './wire.ts';
 
 interface Call {
@@ -15,6 +17,10 @@ interface Call {
   held: GrowingText | undefined;
   /** Set once the call has been passed on. */
   open: OpenCall | undefined;
+  /** The arguments so far, if they came in one piece, which is a whole object. */
+  whole: string | undefined;
+  hasArguments: boolean;
+  readonly object: WholeObject;
 }
 
 /** UTF-16 units that count for a call in addition to its texts. */
@@ -34,6 +40,11 @@ export class CallReader {
   constructor(readerContext: ReaderContext, dropped: Set<string>) {
     this.readerContext = readerContext;
     this.dropped = dropped;
+  }
+
+  /** Whether each call has its name and all of its arguments. */
+  get areWhole(): boolean {
+    return this.calls.every(({ name, object }) => name !== '' && object.isWhole);
   }
 
   /**
@@ -72,6 +83,7 @@ export class CallReader {
    * @param cut whether the token limit truncated the response; empty arguments are then kept
    */
   end(chunks: Chunk[], cut: boolean): void {
+    this.placeStrayArguments(chunks);
     for (const call of this.calls) {
       if (!call.open) {
         if (call.name === '') {
@@ -85,8 +97,30 @@ export class CallReader {
     }
   }
 
+  /**
+   * Gives arguments at an index that no call has to a call without arguments: some servers count the pieces from another number than
+   * the names. See https://github.com/danny-avila/LibreChat/issues/13987.
+   */
+  private placeStrayArguments(chunks: Chunk[]): void {
+    for (const stray of this.calls.filter(({ id, name, held }) => id === '' && name === '' && held !== undefined)) {
+      const call = this.calls.find(({ name, hasArguments }) => name !== '' && !hasArguments);
+      if (!call) return;
+      this.calls.splice(this.calls.indexOf(stray), 1);
+      this.addArguments(call, stray.held!.text, chunks);
+    }
+  }
+
   private open(index: number | undefined): Call {
-    const call: Call = { id: '', callId: '', name: '', held: undefined, open: undefined };
+    const call: Call = {
+      id: '',
+      callId: '',
+      name: '',
+      held: undefined,
+      open: undefined,
+      whole: undefined,
+      hasArguments: false,
+      object: new WholeObject(),
+    };
     this.calls.push(call);
     this.keptLength += CALL_UNITS;
     if (index !== undefined) this.slots.set(index, call);
@@ -95,15 +129,25 @@ export class CallReader {
 
   /**
    * Finds the call of a piece, or opens one. Some servers send no index, others index 0 for every call. For these, a
-   * new id, or a name without an id, starts a call.
+   * new id, or a name without an id, starts a call. So does a whole object after a whole object: dyedd/lens#49.
    */
   private findCall(piece: ChatToolCallPiece, id: string, index: unknown): Call {
     const named = (piece.function?.name ?? '') !== '';
     if (typeof index === 'number') {
       const call = this.slots.get(index);
-      if (call === undefined) return this.open(index);
+      // Some servers begin a call at one index and send its arguments at another: agno-agi/agno#8880.
+      const last = id === '' && !named ? this.calls.at(-1) : undefined;
+      if (call === undefined) {
+        if (!last || last.hasArguments) return this.open(index);
+        this.slots.set(index, last);
+        return last;
+      }
       const isAnother = id !== '' && call.id !== '' && call.id !== id && named;
-      return isAnother ? this.open(index) : call;
+      if (isAnother) return this.open(index);
+      if (id !== '' || named || !followsWhole(call, piece.function?.arguments)) return call;
+      const next = this.open(index);
+      next.name = call.name;
+      return next;
     }
     if (id !== '') return this.byId.get(id) ?? this.open(undefined);
     return named ? this.open(undefined) : (this.calls.at(-1) ?? this.open(undefined));
@@ -117,6 +161,11 @@ export class CallReader {
   }
 
   private addArguments(call: Call, text: string, chunks: Chunk[]): void {
+    call.object.add(text);
+    if (text !== '') {
+      call.whole = !call.hasArguments && isObject(text) ? text : undefined;
+      call.hasArguments = true;
+    }
     if (call.open) {
       const before = call.open.keptLength;
       call.open.push(text, chunks);
@@ -128,6 +177,13 @@ export class CallReader {
     }
   }
 }
+
+const isObject = (text: string): boolean =>
+  /^\s*\{/.test(text) && text.trimEnd().endsWith('}') && parseObject(text) !== undefined;
+
+/** Whether arguments are those of another call: nothing can follow a whole object. A repeated object is no other call. */
+const followsWhole = ({ whole }: Call, text: unknown): boolean =>
+  whole !== undefined && typeof text === 'string' && text !== whole && isObject(text);
 
 /** Returns the signature of a call of Gemini, which Vertex has under its own name. */
 function readSignature(extra: unknown): string | undefined {

@@ -1,17 +1,18 @@
 import { FUNCTION_PREFIX } from '../../domain/native.ts';
 import type { FlatTool, ToolPlan } from '../kit/tool-box.ts';
 import type { ChatDraft } from './draft.ts';
+import { withoutScope } from './parts.ts';
 import type { ChatTool, ChatToolChoice } from './wire.ts';
 
-export function writeTool(draft: ChatDraft, { native, ...tool }: FlatTool): ChatTool {
-  if (!native) return { type: 'function', function: tool };
-  const outer: Record<string, unknown> = {};
+/** @see https://openrouter.ai/docs/agent-sdk/typescript/api-reference/models/chatfunctiontoolfunction for the mark */
+export function writeTool(draft: ChatDraft, { native, cacheControl, ...tool }: FlatTool): ChatTool {
+  const mark = cacheControl && { cache_control: withoutScope(draft, cacheControl) };
+  if (!native) return { ...mark, type: 'function', function: tool };
+  const outer: Record<string, unknown> = { ...mark };
   const inner: Record<string, unknown> = {};
   for (const [field, value] of Object.entries(native)) {
     const isInner = field.startsWith(FUNCTION_PREFIX);
-    const name = isInner ? field.slice(FUNCTION_PREFIX.length) : field;
-    if (name !== 'cache_control' || draft.dialect.cache_control) (isInner ? inner : outer)[name] = value;
-    else if (!draft.dropped.includes('cache_control')) draft.dropped.push('cache_control');
+    (isInner ? inner : outer)[isInner ? field.slice(FUNCTION_PREFIX.length) : field] = value;
   }
   return { ...outer, type: 'function', function: { ...inner, ...tool } };
 }

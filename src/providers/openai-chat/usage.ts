@@ -1,11 +1,18 @@
 import type { FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import { completeCounts, readUpstreamCost, type SpecialCounts, type Usage, usage } from '../../domain/usage.ts';
+import {
+  completeCounts,
+  readCount,
+  readUpstreamCost,
+  type SpecialCounts,
+  type Usage,
+  usage,
+} from '../../domain/usage.ts';
 
 /** Names that servers use for the same count, the most reliable first. */
 const names = {
-  input: ['prompt_tokens'],
-  output: ['completion_tokens'],
+  input: ['prompt_tokens', 'input_tokens'], // the second of each: MLX
+  output: ['completion_tokens', 'output_tokens'],
   total: ['total_tokens'],
   // DeepSeek, Moonshot and gateways for Claude report the cached tokens beside the sum.
   cached: [
@@ -115,8 +122,8 @@ class Counts {
   /** Returns the value of the most reliable name that has a number. */
   find(count: Count): number | undefined {
     for (const place of places[count]) {
-      const value = this.values[place];
-      if (typeof value === 'number') return value;
+      const count = readCount(this.values[place]);
+      if (count !== undefined) return count;
     }
     return undefined;
   }
@@ -124,8 +131,8 @@ class Counts {
   /** Like `find`, but a name with 0 does not hide one with more. */
   findMore(count: Count): number | undefined {
     for (const place of places[count]) {
-      const value = this.values[place];
-      if (typeof value === 'number' && value !== 0) return value;
+      const value = readCount(this.values[place]);
+      if (value) return value;
     }
     return undefined;
   }
@@ -210,31 +217,61 @@ const readCost = (counts: Counts): number | undefined =>
   readUpstreamCost(counts.read('totalCost'));
 
 /**
+ * Adds the usage of a later chunk. Some servers send the details of a count only once, and null in the chunks after it:
+ * BerriAI/litellm#33054, co-l/openfox#236.
+ */
+export function mergeUsage(before: unknown, after: unknown, depth = 0): unknown {
+  if (!isFields(before) || !isFields(after) || depth > MAX_DEPTH) return after;
+  const merged = { ...before };
+  for (const name in after) {
+    const value = after[name];
+    if (value !== null && value !== undefined) merged[name] = mergeUsage(before[name], value, depth + 1);
+  }
+  return merged;
+}
+
+/** Levels of details in a usage. */
+const MAX_DEPTH = 4;
+const isFields = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
  * Translates `finish_reason`. An unknown one is a regular end and is added to `dropped`: choice 57.
  *
  * @throws {GatewayError} if it means that the server failed
  */
 export function readFinishReason(reason: string, dropped: Set<string>): FinishReason {
-  switch (reason.toLowerCase()) {
+  switch (reason.toLowerCase().replaceAll('-', '_')) {
     case 'stop':
     case 'eos':
     case 'eos_token':
     case 'end_turn':
     case 'stop_sequence':
     case 'complete':
+    case 'completed':
+    case 'done':
       return 'stop';
     case 'tool_calls':
     case 'function_call':
     case 'tool_use':
+    case 'tool_call':
       return 'tool_calls';
     case 'length':
     case 'max_tokens':
+    case 'max_output_tokens':
+    case 'token_limit':
     case 'model_length': // Mistral: the context is full
       return 'length';
     case 'content_filter':
     case 'safety':
     case 'sensitive': // Zhipu
     case 'refusal':
+    case 'recitation': // the other names of Gemini and Bedrock, which proxies send unchanged
+    case 'blocklist':
+    case 'prohibited_content':
+    case 'spii':
+    case 'content_filtered':
+    case 'guardrail_intervened':
       return 'content_filter';
     case 'insufficient_system_resource': // DeepSeek
       throw new GatewayError('upstream_overloaded', 'The provider ran out of resources and interrupted its response.', {

@@ -1,5 +1,5 @@
 import type { ReasoningDetail } from '../../domain/reasoning-details.ts';
-import type { OfferedTools } from '../kit/tool-box.ts';
+import type { OfferedTools } from '../kit/offered-tools.ts';
 
 /**
  * The shapes of `/chat/completions` that the gateway writes or reads. Types of responses are lenient: every field may
@@ -12,11 +12,17 @@ export interface ChatMessage {
   refusal?: string;
   reasoning_content?: string;
   reasoning_details?: ReasoningDetail[];
+  thinking_blocks?: ThinkingBlock[];
   tool_calls?: ChatToolCall[];
   tool_call_id?: string;
   /** Mistral: the response continues this message. */
   prefix?: true;
 }
+
+/** A block of thinking of Claude, as LiteLLM has it. https://docs.litellm.ai/docs/reasoning_content */
+export type ThinkingBlock =
+  | { type: 'thinking'; thinking: string; signature: string }
+  | { type: 'redacted_thinking'; data: string };
 
 export type ChatPart =
   | { type: 'text'; text: string; cache_control?: unknown; prompt_cache_breakpoint?: unknown }

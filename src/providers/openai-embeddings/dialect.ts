@@ -26,6 +26,10 @@ const dialectSchema = Type.Object(
       description:
         'Whether `/rerank` takes `texts` and one model, as that of Hugging Face TEI. The gateway then applies the number of documents itself.',
     }),
+    empty_texts: Type.Boolean({
+      default: true,
+      description: 'False: the server rejects an empty text. It gets a space instead.',
+    }),
     token_arrays: Type.Boolean({ default: true, description: 'Whether the input can be ids of tokens.' }),
     omit: Type.Array(Type.Enum([...optionalFields]), {
       default: [],

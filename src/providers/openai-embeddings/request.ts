@@ -21,7 +21,8 @@ export function writeEmbeddings(call: EmbeddingCall, target: Target, dialect: Di
     throw refuseBecause('input', `${target.endpoint} does not support arrays of tokens. Send texts.`);
   }
   const parts = input.kind === 'parts' && { input: input.items.map((content) => ({ content })) };
-  const body: Record<string, unknown> = { model: target.upstreamModel, input: input.items, ...parts };
+  const texts = input.kind === 'text' && { input: fitTexts(input.items, dialect) };
+  const body: Record<string, unknown> = { model: target.upstreamModel, input: input.items, ...parts, ...texts };
   const dropped: string[] = [];
   if (dimensions !== undefined) body[dialect.dimensions_field] = dimensions;
   if (inputType !== undefined) {
@@ -38,7 +39,8 @@ export function writeEmbeddings(call: EmbeddingCall, target: Target, dialect: Di
 
 /** Writes the body of `/rerank`. The gateway adds the documents to the response, so they are not sent back. */
 export function writeRerank(call: RerankCall, target: Target, dialect: Dialect): UpstreamRequest<ReaderContext> {
-  const { query, documents, topN, maxTokensPerDocument } = call;
+  const { query, topN, maxTokensPerDocument } = call;
+  const documents = fitTexts(call.documents, dialect);
   const dropped = maxTokensPerDocument === undefined ? [] : ['max_tokens_per_doc'];
   const readerContext = { count: documents.length };
   if (dialect.rerank_texts) {
@@ -52,6 +54,10 @@ export function writeRerank(call: RerankCall, target: Target, dialect: Dialect):
   addUser(body, target, dialect, dropped);
   return { path: '/rerank', body, dropped, readerContext };
 }
+
+/** Writes a space instead of an empty text, for servers that reject it. An index must not move. */
+const fitTexts = (texts: readonly string[], { empty_texts: takesEmpty }: Dialect): readonly string[] =>
+  takesEmpty || !texts.includes('') ? texts : texts.map((text) => text || ' ');
 
 function addUser(body: Record<string, unknown>, { endUser }: Target, { omit }: Dialect, dropped: string[]): void {
   if (endUser === undefined) return;

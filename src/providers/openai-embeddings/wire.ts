@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { createCheck } from '../../schema/create-check.ts';
 import type { EmbeddingFinish, Vector } from '../../domain/embeddings.ts';
-import { usage } from '../../domain/usage.ts';
+import { readCount, usage } from '../../domain/usage.ts';
 import { readVector } from '../kit/lift-vectors.ts';
 import type { ReaderContext } from './request.ts';
 
@@ -30,7 +30,7 @@ export function readEmbeddings(body: unknown, { count }: ReaderContext): Embeddi
 
 function readUsage(reported: unknown): EmbeddingFinish['usage'] {
   const { prompt_tokens: prompt, total_tokens: total } = (reported ?? {}) as Record<string, unknown>;
-  const inputTokens = prompt ?? total;
-  if (typeof inputTokens !== 'number' || !Number.isSafeInteger(inputTokens)) return undefined;
+  const inputTokens = readCount(prompt ?? total);
+  if (inputTokens === undefined || !Number.isSafeInteger(inputTokens)) return undefined;
   return usage({ inputTokens, outputTokens: 0 });
 }

@@ -189,6 +189,21 @@ describe('a stream that differs', () => {
     ]);
   });
 
+  // https://github.com/BerriAI/litellm/issues/25321
+  it.each([
+    ['function_call', 'arguments', 'response.function_call_arguments'],
+    ['custom_tool_call', 'input', 'response.custom_tool_call_input'],
+  ])('takes the text of a %s that only its end has, once', (type, field, name) => {
+    const item = { id: 'fc_1', type, call_id: 'call_1', name: 'f', [field]: '' };
+    const place = { item_id: 'fc_1', output_index: 0 };
+    const added = { type: 'response.output_item.added', output_index: 0, item };
+    const delta = { type: `${name}.delta`, ...place, delta: '{"a":1}' };
+    const done = { type: `${name}.done`, ...place, [field]: '{"a":1}' };
+    const ended = { type: 'response.output_item.done', output_index: 0, item };
+    for (const events of [[done], [delta, done]])
+      expect(joined(readEvents(added, ...events, ended, completed))).toBe('{"a":1}');
+  });
+
   it('takes items that no event has finished from its last event', () => {
     const done = { ...message, content: [{ type: 'output_text', text: 'Hi', annotations: [] }] };
     const chunks = readEvents(
@@ -247,6 +262,14 @@ describe('a failure', () => {
     });
     expect(readEvents(added, { type: 'error', code, message: 'No.' }).at(-1)).toMatchObject({ reason: 'length' });
     expect(() => readEvents(failed(code))).toThrow('No.');
+  });
+
+  it('may have its error beside the response', () => {
+    const response = { status: 'failed', error: null, output: [] };
+    const error = { message: 'Upstream provider error', type: 'server_error', code: 'upstream_error' };
+    expect(() => readEvents({ type: 'response.failed', response, error })).toThrow(
+      expect.objectContaining({ message: 'The provider failed: Upstream provider error', isTransient: true }),
+    );
   });
 
   it('has the kind of its code, before and after output', () => {

@@ -6,8 +6,10 @@ import { FrameTemplate, type Placeholder } from '../kit/frame-template.ts';
 import { isLengthError } from '../kit/length-error.ts';
 import { findError } from '../errors/complaint.ts';
 import { readUpstreamErrorObject } from '../errors/upstream-error.ts';
+import { isKeepAlive } from '../kit/invalid-data.ts';
 import type { Frame, Reader } from '../wire.ts';
 import type { ReaderContext } from './request.ts';
+import { completeAnnotation, completeItem, completePart } from './required-fields.ts';
 import {
   isRecord,
   readDelta,
@@ -26,7 +28,7 @@ import {
 export function createReader(readerContext: ReaderContext): Reader {
   const reader = createResponseReader(readerContext);
   return {
-    read: (frame: Frame) => (frame.data === '[DONE]' || frame.data === '' ? [] : reader.read(frame)),
+    read: (frame: Frame) => (frame.data.startsWith('[DONE]') || isKeepAlive(frame) ? [] : reader.read(frame)),
     end: () => [],
     counted: () => reader.counted(),
     keptLength: () => reader.keptLength(),
@@ -49,8 +51,12 @@ export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] 
   if (body.status === 'in_progress' || body.status === 'queued')
     throw unexpectedUpstreamData(`a response that is ${body.status}`);
   const reader = createResponseReader(readerContext);
-  return [...reader.start(body), ...reader.finish(body, 'completed')];
+  const whole = body.object === 'response.compaction' ? { ...body, output: body.output.filter(isNoMessage) } : body;
+  return [...reader.start(whole), ...reader.finish(whole, 'completed')];
 }
+
+/** The window of a compaction repeats the messages of the user. */
+const isNoMessage = (item: unknown): boolean => !(isRecord(item) && item['type'] === 'message');
 
 /** @see TextWire.countWhole */
 export const countWhole = (body: unknown): Usage | undefined => (isRecord(body) ? readUsage(body, 0) : undefined);
@@ -68,11 +74,13 @@ interface Seen {
   done: boolean;
   /** Whether its first deltas arrived before the item. They are dropped, because `item_done` contains everything. */
   silent: boolean;
+  /** Whether a delta had arguments of the call. */
+  hasArguments: boolean;
 }
 
 type Status = 'completed' | 'incomplete' | 'failed';
 
-function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderContext) {
+function createResponseReader({ reasoningFormat, keepsFormat = false, offered }: ReaderContext) {
   const seen = new Map<ItemKey, Seen>();
   const keys = new Map<string, ItemKey>(); // item id → key
   let lastKey: ItemKey = 0;
@@ -125,7 +133,7 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
 
   function remember(key: ItemKey, item: OutputItem): Seen {
     const callId = typeof item.call_id === 'string' ? item.call_id : '';
-    const fresh = { id: item.id, callId, done: false, silent: false };
+    const fresh = { id: item.id, callId, done: false, silent: false, hasArguments: false };
     seen.set(key, fresh);
     if (item.id) keys.set(item.id, key);
     if (callKinds.has(item.type)) hasCalls = true;
@@ -142,10 +150,26 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
     const isElsewhere = typeof namesake === 'number' && typeof index === 'number' && namesake !== index;
     if (namesake !== undefined && (isElsewhere || seen.get(namesake)?.done)) keys.delete(item.id!); // a reused id
     const key = keyOfItem(item, index, (there) => there.id === undefined && !there.done);
+    if (leavesOut(key, item)) return [];
     const before = seen.get(key);
     if (before && !before.silent) return []; // announced before, or opened by its own deltas
     remember(key, item).silent = before !== undefined;
     return [{ type: 'item', key, item }];
+  }
+
+  /**
+   * Leaves out a call of a custom tool that the client did not offer, if its API has no form for it: xAI reports the steps
+   * of its own searches as such calls, and has run them. The name of the call is listed.
+   *
+   * @see https://docs.x.ai/docs/guides/tools/overview
+   */
+  function leavesOut(key: ItemKey, item: OutputItem): boolean {
+    if (item.type !== 'custom_tool_call' || !offered || offered.has(String(item['name']))) return false;
+    dropped.add(`output[] (custom_tool_call ${String(item['name']).slice(0, 100)})`);
+    const { id, call_id: callId } = item;
+    seen.set(key, { id, callId: String(callId ?? ''), done: true, silent: true, hasArguments: true });
+    if (id) keys.set(id, key);
+    return true;
   }
 
   const finishItem = (item: OutputItem, index: unknown): Chunk[] =>
@@ -156,12 +180,13 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
 
   function finishAt(key: ItemKey, item: OutputItem): Chunk[] {
     const before = seen.get(key);
-    if (before?.done) return [];
+    if (before?.done || leavesOut(key, item)) return [];
     const isNamed = keepsFormat && isReasoningFormat(String(item['format']));
     const isSealed = item.type === 'reasoning' && item.encrypted_content && !isNamed;
     remember(key, item).done = true;
     if (item.type === 'web_search_call' && isSearch(item.action)) searches++;
-    return [{ type: 'item_done', key, item: isSealed ? { ...item, format: reasoningFormat } : item }];
+    const whole = completeItem(item);
+    return [{ type: 'item_done', key, item: isSealed ? { ...whole, format: reasoningFormat } : whole }];
   }
 
   /** Adds a chunk to its item. If the item was not announced, opens it with the id that the event has. */
@@ -190,12 +215,23 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
     const key = keyOf(event);
     const there = seen.get(key);
     if (!there) {
-      seen.set(key, { id: undefined, callId: '', done: false, silent: true }); // not passed on: its name is missing
+      seen.set(key, { id: undefined, callId: '', done: false, silent: true, hasArguments: false }); // not passed on: its name is missing
       kept += ITEM_UNITS + String(key).length;
       return [];
     }
     if (there.done || there.silent) return [];
+    there.hasArguments = true;
     return [{ type: 'tool_call_arguments', callId: there.callId, delta: readDelta(event), key }];
+  }
+
+  /** Reads the complete arguments of a call. Some servers send them here only: BerriAI/litellm#25321. */
+  function readArgumentsDone(event: WireEvent): Chunk[] {
+    const key = keyOf(event);
+    const there = seen.get(key);
+    const delta = event['arguments'] ?? event['input'];
+    if (!there || there.done || there.silent || there.hasArguments) return [];
+    if (typeof delta !== 'string' || delta === '') return [];
+    return [{ type: 'tool_call_arguments', callId: there.callId, delta, key }];
   }
 
   function readSummary(event: WireEvent, delta: string): Chunk[] {
@@ -227,7 +263,7 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
     const chunk: Chunk & { key: ItemKey } = {
       type: 'part_done',
       key: keyOf(event),
-      part: { ...part, type: part.type },
+      part: completePart({ ...part, type: part.type }),
     };
     if (typeof index === 'number') chunk.index = index;
     return addToItem(isSummary || part.type === 'reasoning_text' ? 'reasoning' : 'message', event, chunk);
@@ -236,7 +272,11 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
   function readAnnotation(event: WireEvent): Chunk[] {
     const { annotation } = event;
     if (!isRecord(annotation)) throw unexpectedUpstreamData(`${event.type} without its annotation`);
-    return addToItem('message', event, { type: 'annotation', annotation, key: keyOf(event) });
+    return addToItem('message', event, {
+      type: 'annotation',
+      annotation: completeAnnotation(annotation),
+      key: keyOf(event),
+    });
   }
 
   /**
@@ -304,9 +344,7 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
 
   /** Reads an error event, which has no response object around its error. */
   function fail(event: WireEvent): Chunk[] {
-    const { error: own } = event;
-    const error = isRecord(own) || typeof own === 'string' ? own : event;
-    return finish({ status: 'failed', error }, 'failed');
+    return finish({ status: 'failed', error: errorIn(event) ?? event }, 'failed');
   }
 
   /** Makes a template of a frame that contains only a text, for the frames after it. */
@@ -368,9 +406,10 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
         return readPartDone(event, { type: 'summary_text', text: event.text });
       case 'response.refusal.done':
         return readPartDone(event, { type: 'refusal', refusal: event.refusal });
-      // The deltas or the finished item contain the same content.
       case 'response.function_call_arguments.done':
       case 'response.custom_tool_call_input.done':
+        return readArgumentsDone(event);
+      // The deltas or the finished item contain the same content.
       case 'response.reasoning_summary_part.added':
       case 'keepalive':
         return [];
@@ -383,20 +422,26 @@ function createResponseReader({ reasoningFormat, keepsFormat = false }: ReaderCo
       case 'response.incomplete':
         return finish(event.response, 'incomplete');
       case 'response.failed':
-        return finish(event.response, 'failed');
+        return finish(withError(event), 'failed');
       case 'response.cancelled':
         throw unexpectedUpstreamData('a response that was cancelled');
       case 'error':
         return fail(event);
       default:
         if (event.type.startsWith('response.')) return relay(event);
-        // A plain `{error: …}`, as proxies send it.
-        return isRecord(event.error) || typeof event.error === 'string' ? fail(event) : [];
+        return errorIn(event) === undefined ? [] : fail(event);
     }
   }
 
   return { start, read, finish, counted: () => usage, keptLength: () => kept };
 }
+
+/** Returns the response of an event, with the error that some proxies send beside it. */
+const withError = ({ response, error }: WireEvent): unknown =>
+  isRecord(response) && !response.error && error ? { ...response, error } : response;
+
+/** Returns the error in an event of another format, as proxies send it. An event without a name may be one as a whole. */
+const errorIn = (event: WireEvent): unknown => findError(event, event.type === '' ? 'response' : 'type');
 
 /** Whether an action is a search. Opening a page, or searching in one, costs nothing. */
 const isSearch = (action: unknown): boolean =>

@@ -52,6 +52,11 @@ export const dialectSchema = Type.Object(
       default: true,
       description: 'Send `additional_tools`, `agent_message`, `compaction` and `context_compaction` items unchanged.',
     }),
+    native_compaction: Type.Boolean({
+      default: false,
+      description:
+        'The provider makes compactions: send the item `compaction_trigger`, and `POST /responses/compact`. If not, the model writes a summary, which the gateway seals.',
+    }),
     native_configuration_update: Type.Boolean({
       default: false,
       description: 'Send `configuration_update` items unchanged. If not, the last one sets the effort of the request.',
@@ -105,6 +110,10 @@ export const dialectSchema = Type.Object(
     account_identity: Type.Boolean({
       default: false,
       description: 'Send a hash of the workspace as `safety_identifier` if the request names no end user.',
+    }),
+    session_cache_key: Type.Boolean({
+      default: false,
+      description: 'Send a hash of the session as `prompt_cache_key` if the request has none.',
     }),
     ...facets,
   },

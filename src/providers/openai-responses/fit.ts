@@ -1,11 +1,15 @@
-import type { InputItem, ReasoningEffort, Tool, ToolOutputPart } from '../../domain/items.ts';
-import { type Draft, refuseBecause } from '../kit/draft.ts';
+import type { FunctionCallItem, InputItem, ReasoningEffort, Tool, ToolOutputPart } from '../../domain/items.ts';
+import { parseObject } from '../../domain/parse-object.ts';
+import type { Draft } from '../kit/draft.ts';
 import { createIdFitter } from '../rules/fit/call-ids.ts';
 import { addFields, fitFields, type Situation } from '../rules/fit/fields.ts';
-import { fitFormat } from '../rules/fit/format.ts';
+import { fitFormat, fitStrictFormat } from '../rules/fit/format.ts';
 import { createNameFitter } from '../rules/fit/names.ts';
-import { fitSchema } from '../rules/fit/schemas.ts';
+import { mustOmitFunctions, requestCall } from '../rules/fit/offer.ts';
+import { dropPaths } from '../rules/fit/paths.ts';
+import { fitSchema, canBeStrict } from '../rules/fit/schemas.ts';
 import type { Dialect } from './dialect.ts';
+import { writeOnlyFunctions } from './only-functions.ts';
 
 /** A draft of this wire. */
 export interface ResponsesDraft extends Draft {
@@ -28,7 +32,7 @@ interface ResponsesFormat {
 }
 
 /**
- * Fits a body to the rules of its endpoint, in a fixed order: results, ids, tools, format, reasoning, single fields, limits.
+ * Fits a body to the rules of its endpoint, in a fixed order: results, messages, ids, tools, choice, format, reasoning, single fields, limits.
  * Items of the client are copied before they change.
  *
  * @throws {GatewayError} `invalid_request` that names the rule, if the request cannot be adapted
@@ -37,13 +41,23 @@ interface ResponsesFormat {
 export function fitBody(draft: ResponsesDraft, body: WireBody): void {
   const { dialect } = draft;
   if (dialect.turns?.results) fitResults(draft, body);
+  const { assistant = 'any', object_arguments: needsObjects, whole_messages: needsWhole } = dialect.turns ?? {};
+  if (assistant !== 'any') dropEmpty(draft, body);
+  if (needsObjects) fitArguments(draft, body);
+  if (needsWhole) completeMessages(draft, body);
+  if (dialect.tools?.only_functions) writeOnlyFunctions(draft, body);
+  else noteCustomTools(draft, body);
   if (dialect.ids) fitIds(draft, body);
   if (dialect.tools || dialect.schemas) fitTools(draft, body);
+  if (dialect.tool_choice) fitChoice(draft, body);
   if (dialect.format) fitFormat(draft, body, dialect.format, place);
+  if (dialect.schemas) fitFormatSchema(draft, body, dialect.schemas);
+  if (dialect.schemas?.strict === 'complete') fitStrictFormat(draft, body, place);
   if (dialect.fields) fitFields(body, dialect.fields, situationOf(draft, body), draft);
   if (dialect.reasoning_rules) fitReasoning(draft, body);
   if (dialect.output) fitOutput(draft, body);
   if (dialect.body) addFields(body, dialect.body);
+  if (dialect.omit_paths) dropPaths(body, dialect.omit_paths, draft);
 }
 
 function situationOf({ target }: ResponsesDraft, body: WireBody): Situation {
@@ -53,6 +67,7 @@ function situationOf({ target }: ResponsesDraft, body: WireBody): Situation {
     tools: (body.tools?.length ?? 0) > 0,
     forced: choice === 'required' || (typeof choice === 'object' && choice !== null),
     thinking: effort !== undefined && effort !== 'none',
+    search: body.tools?.some(({ type }) => type.startsWith('web_search')) ?? false,
     stream: target.stream,
     format: body.text?.format !== undefined && body.text.format.type !== 'text',
     effort,
@@ -89,6 +104,56 @@ function fitResults(draft: ResponsesDraft, body: WireBody): void {
   });
 }
 
+/** Notes custom tools, whose calls some servers send as calls of functions: router-for-me/CLIProxyAPI#5753. */
+function noteCustomTools(draft: ResponsesDraft, body: WireBody): void {
+  for (const tool of body.tools ?? []) {
+    if (tool.type !== 'custom') continue;
+    draft.offered ??= new Map();
+    draft.offered.set(tool.name, { name: tool.name, kind: 'custom' });
+  }
+}
+
+/** Drops messages of the assistant without a text, if something else is left. */
+function dropEmpty(draft: ResponsesDraft, body: WireBody): void {
+  const kept = body.input.filter((item) => !isEmptyMessage(item));
+  if (kept.length === 0 || kept.length === body.input.length) return;
+  draft.adapted.add('empty messages');
+  body.input = kept;
+}
+
+function isEmptyMessage(item: InputItem): boolean {
+  if (item.type !== 'message' || item.role !== 'assistant') return false;
+  const { content } = item;
+  if (typeof content === 'string') return content.trim() === '';
+  return (content ?? []).every((part) => part.type === 'output_text' && part.text.trim() === '');
+}
+
+/** Servers parse the arguments of earlier calls. Those of an interrupted response are no JSON. */
+function fitArguments(draft: ResponsesDraft, body: WireBody): void {
+  body.input = body.input.map((item): InputItem => {
+    if (item.type !== 'function_call') return item;
+    const { arguments: text } = item as FunctionCallItem;
+    if (parseObject(text, 'arguments') !== undefined) return item;
+    draft.adapted.add('arguments that are no object');
+    return { ...item, arguments: JSON.stringify(text === '' ? {} : { arguments: text }) } as InputItem; // the same kind
+  });
+}
+
+/**
+ * Gives messages of the assistant what those of a response have, for a server that validates them as such. A message with a
+ * string is sent as one with parts: some versions of vLLM reject it (vllm-project/vllm#44361).
+ */
+function completeMessages(draft: ResponsesDraft, body: WireBody): void {
+  body.input = body.input.map((item, index): InputItem => {
+    if (item.type !== 'message' || item.role !== 'assistant') return item;
+    const { content } = item;
+    const parts = typeof content === 'string' ? [{ type: 'output_text' as const, text: content }] : (content ?? []);
+    const whole = parts.map((part) => (part.type === 'output_text' ? { annotations: [], ...part } : part));
+    draft.adapted.add('messages of the assistant');
+    return { id: `msg_${index}`, status: 'completed', ...item, content: whole } as InputItem; // the same kind
+  });
+}
+
 function fitIds(draft: ResponsesDraft, body: WireBody): void {
   const toFitted = createIdFitter(draft.dialect.ids!);
   const fitItem = (item: InputItem): InputItem => {
@@ -104,12 +169,13 @@ function fitIds(draft: ResponsesDraft, body: WireBody): void {
 
 function fitTools(draft: ResponsesDraft, body: WireBody): void {
   const { tools: rules = {}, schemas } = draft.dialect;
-  const { endpoint } = draft.target;
-  if (body.tools && rules.max !== undefined && body.tools.length > rules.max) {
-    throw refuseBecause(
-      'tools',
-      `${endpoint} takes at most ${rules.max} tools, and the request has ${body.tools.length}.`,
-    );
+  if (rules.web_access === false) fitSearches(draft, body);
+  const { tools: offered = [] } = body;
+  const hosted = offered.filter(({ type }) => type !== 'function' && type !== 'custom');
+  const functions = offered.length - hosted.length;
+  if (mustOmitFunctions(draft, rules, { all: offered.length, functions, isForbidden: body.tool_choice === 'none' })) {
+    body.tools = hosted;
+    if (hosted.length === 0) for (const field of ['tools', 'tool_choice', 'parallel_tool_calls']) delete body[field];
   }
   const toFitted = createNameFitter(rules);
   const fitName = (name: string): string => {
@@ -129,16 +195,77 @@ function fitTools(draft: ResponsesDraft, body: WireBody): void {
   body.tools = body.tools?.map((tool) => {
     if (tool.type !== 'function') return tool.type === 'custom' ? fitNamed(tool) : tool;
     const named = fitNamed(tool);
-    const { parameters } = named as { parameters?: Record<string, unknown> };
+    const { name, parameters, strict } = named as {
+      name: string;
+      parameters?: Record<string, unknown>;
+      strict?: unknown;
+    };
     if (!schemas || !parameters) return named;
     const schema = fitSchema(parameters, schemas, { closes: schemas.closed === 'always' });
-    return schema === parameters ? named : { ...named, parameters: schema };
+    const fitted = schema === parameters ? named : { ...named, parameters: schema };
+    if (strict !== true || schemas.strict !== 'complete' || canBeStrict(schema)) return fitted;
+    draft.dropped.push(`tools.${name}.strict (the schema has optional properties or open objects)`);
+    return { ...fitted, strict: false };
   });
   if (body.tools === undefined) delete body.tools;
   const choice = body.tool_choice;
   if (typeof choice === 'object' && choice !== null) body.tool_choice = fitNamed(choice);
   const isCall = ({ type }: InputItem) => type === 'function_call' || type === 'custom_tool_call';
   body.input = body.input.map((item) => (isCall(item) ? fitNamed(item) : item));
+}
+
+/** Drops a setting of searches. A search that must not reach the web is left out, because the server's would reach it. */
+function fitSearches(draft: ResponsesDraft, body: WireBody): void {
+  const { tools = [] } = body;
+  if (!tools.some((tool) => 'external_web_access' in tool)) return;
+  body.tools = tools.flatMap((tool, index) => {
+    if (!('external_web_access' in tool)) return [tool];
+    const { external_web_access: isAllowed, ...rest } = tool;
+    draft.dropped.push(`tools[${index}]${isAllowed === false ? '' : '.external_web_access'}`);
+    return isAllowed === false ? [] : [rest as Tool];
+  });
+  if (body.tools.length === 0) for (const field of ['tools', 'tool_choice', 'parallel_tool_calls']) delete body[field];
+}
+
+/** Replaces a choice that the server rejects. */
+function fitChoice(draft: ResponsesDraft, body: WireBody): void {
+  const { values } = draft.dialect.tool_choice!;
+  const choice = body.tool_choice as 'auto' | 'none' | 'required' | { name?: string } | undefined;
+  if (!values || choice === undefined) return;
+  const kind = typeof choice === 'object' ? 'named' : choice;
+  if (values.includes(kind)) return;
+  const isNone = kind === 'none';
+  delete body.tool_choice;
+  if (kind === 'auto' || isNone) {
+    if (isNone) delete body.tools;
+    for (const name of isNone ? ['tool_choice', 'tools'] : ['tool_choice']) draft.adapted.add(name);
+    return;
+  }
+  const name = typeof choice === 'object' ? choice.name : undefined;
+  const isNamed = (tool: Tool): boolean => (tool as { name?: string }).name === name;
+  if (name !== undefined && body.tools?.some(isNamed) && !body.tools.every(isNamed)) {
+    body.tools = body.tools.filter(isNamed);
+    draft.adapted.add('tools');
+  }
+  if (values.includes('required')) {
+    body.tool_choice = 'required';
+    draft.adapted.add('tool_choice');
+    return;
+  }
+  draft.dropped.push(`tool_choice (${kind})`);
+  body.input = [...body.input, { type: 'message', role: 'user', content: requestCall(name) }];
+  draft.adapted.add('a last message of the user');
+}
+
+/** The schema of the output obeys the same rules as those of tools. */
+function fitFormatSchema(draft: ResponsesDraft, body: WireBody, rules: NonNullable<Dialect['schemas']>): void {
+  const format = body.text?.format;
+  if (!format?.schema) return;
+  const closes = rules.closed !== undefined && rules.closed !== 'never';
+  const schema = fitSchema(format.schema, rules, { closes, keepsRoot: true });
+  if (schema === format.schema) return;
+  draft.adapted.add('the schema of the format');
+  body.text = { ...body.text, format: { ...format, schema } };
 }
 
 function fitReasoning(draft: ResponsesDraft, body: WireBody): void {

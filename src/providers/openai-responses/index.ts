@@ -1,6 +1,7 @@
 import { isNativePart } from '../../domain/native.ts';
 import { defineTextWire } from '../text-wire.ts';
 import type { Wire } from '../wire.ts';
+import { responsesCount } from './count.ts';
 import { countWhole, createReader, readWhole } from './chunks.ts';
 import { readDialect } from './dialect.ts';
 import { readUpstreamError as readError } from '../errors/upstream-error.ts';
@@ -8,7 +9,10 @@ import { writeRequest } from './request.ts';
 import { listAbilities, listLacking } from './tools.ts';
 
 /** Items of tools that a server may lack → the setting of the dialect. */
-const itemSettings = new Map<string, 'native_code_interpreter' | 'native_patches' | 'native_search' | 'native_shell'>([
+const itemSettings = new Map<
+  string,
+  'native_code_interpreter' | 'native_compaction' | 'native_patches' | 'native_search' | 'native_shell'
+>([
   ['shell_call', 'native_shell'],
   ['shell_call_output', 'native_shell'],
   ['local_shell_call', 'native_shell'],
@@ -17,6 +21,7 @@ const itemSettings = new Map<string, 'native_code_interpreter' | 'native_patches
   ['apply_patch_call_output', 'native_patches'],
   ['code_interpreter_call', 'native_code_interpreter'],
   ['web_search_call', 'native_search'],
+  ['compaction_trigger', 'native_compaction'],
 ]);
 
 /** `POST {base_url}/responses`: the format of the interface itself, at OpenAI, Azure, xAI, LM Studio, vLLM and others. */
@@ -45,5 +50,6 @@ export const openaiResponses = {
     createReader,
     readWhole,
     countWhole,
+    count: responsesCount,
   }),
 } satisfies Wire;

@@ -10,8 +10,10 @@ import {
   type ReasoningItem,
   type Tool,
 } from '../../domain/items.ts';
+import { UNTITLED_DOCUMENT } from '../../domain/native.ts';
 import type { Word } from '../../domain/word.ts';
 import { generatedImageHeading, readGeneratedImage } from '../../domain/generated-image.ts';
+import { replaceHalves } from '../../domain/write-json.ts';
 import type { Dialect } from './dialect.ts';
 
 /** The result of writing the items of a request. */
@@ -32,14 +34,22 @@ export interface WrittenInput {
 export function writeInput(items: InputItem[], dialect: Dialect, dropped: string[]): WrittenInput {
   const written: WrittenInput = { input: items, tools: [], effort: undefined };
   let changed = false;
-  let isOrphaned = false; // its reasoning was dropped
+  let reasoning: 'sent' | 'dropped' | undefined; // that of the turn
   const places = placesOf(items);
   for (let index = 0; index < items.length; index++) {
     const item = items[index]!;
-    let after = writeItem(item, places?.[index] ?? index, written, dialect, dropped);
-    if (item.type === 'reasoning') isOrphaned ||= after === undefined;
-    else if (endsTurn(item)) isOrphaned = false;
-    else if (isOrphaned && mayLackId.has(item.type)) after = withoutId(after);
+    const place = places?.[index] ?? index;
+    let after = writeItem(item, place, written, dialect, dropped);
+    if (item.type === 'reasoning') {
+      if (after !== undefined && !dialect.gateway && !dialect.plain_reasoning && !isFollowed(items, index)) {
+        dropped.push(`input[${place}]`);
+        after = undefined;
+      }
+      reasoning = after === undefined ? 'dropped' : (reasoning ?? 'sent');
+    } else if (endsTurn(item)) reasoning = undefined;
+    else if (idStarts.has(item.type) && (reasoning === 'dropped' || (!reasoning && isStoredId(item)) || isOddId(item)))
+      after = withoutId(after);
+    if (lacksNulls.has(item.type)) after = withoutNulls(after);
     if (after !== item && !changed) {
       changed = true;
       written.input = items.slice(0, index);
@@ -53,14 +63,69 @@ export function writeInput(items: InputItem[], dialect: Dialect, dropped: string
 const endsTurn = (item: InputItem): boolean =>
   item.type === 'message' ? item.role !== 'assistant' : item.type.endsWith('_output');
 
-const mayLackId: ReadonlySet<string> = new Set(['message', 'function_call', 'custom_tool_call']);
+/** Kinds of items that may lack their id → how their ids begin. */
+const idStarts: ReadonlyMap<string, string> = new Map([
+  ['message', 'msg'],
+  ['function_call', 'fc'],
+  ['custom_tool_call', 'ctc'],
+]);
+
+/** Whether the id is one that a client has made up, which OpenAI rejects: openai/openai-agents-python#270. */
+const isOddId = ({ id, type }: InputItem & { id?: unknown }): boolean =>
+  typeof id === 'string' && !id.startsWith(idStarts.get(type)!);
+
+/**
+ * Whether an item has an id of OpenAI, which knows the reasoning behind it:
+ * https://github.com/openai/openai-node/issues/1791.
+ */
+const isStoredId = ({ id }: InputItem & { id?: unknown }): boolean =>
+  typeof id === 'string' && /^[a-z]+_[0-9a-f]{32,}$/.test(id);
+
+/** Items that the model generates, but that no reasoning belongs to. */
+const isAside = ({ type }: InputItem): boolean =>
+  type === 'reasoning' || type === 'configuration_update' || type === 'additional_tools' || type.startsWith('router:');
+
+/**
+ * Whether output of the model follows a reasoning item. A response that was cut off while the model reasoned has none,
+ * and the upstream rejects its reasoning: https://github.com/openclaw/openclaw/issues/19582.
+ */
+function isFollowed(items: readonly InputItem[], index: number): boolean {
+  let next = index + 1;
+  while (next < items.length && isAside(items[next]!)) next++;
+  return next < items.length && !endsTurn(items[next]!);
+}
+
+/** Kinds of items whose every null means an absent field. */
+const lacksNulls: ReadonlySet<string> = new Set([
+  'message',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'reasoning',
+]);
+
+/**
+ * Removes nulls, which typed clients send for fields that the server does not take back:
+ * https://github.com/openai/openai-python/issues/3008.
+ */
+function withoutNulls<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || !Object.values(value).includes(null)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null)) as Value; // no field needs null
+}
+
+/** Names a file that has no name, because the upstream rejects it: https://github.com/laravel/ai/pull/324. */
+function withName<Part extends object>(part: Part): Part {
+  const { type, file_data: data, filename } = part as { type?: string; file_data?: unknown; filename?: unknown };
+  return type === 'input_file' && data && !filename ? { ...part, filename: UNTITLED_DOCUMENT } : part;
+}
 
 /**
  * Removes the id of an item. The upstream uses the id to find the item's reasoning, and rejects the item without it:
  * choice 239.
  */
 function withoutId(item: unknown): unknown {
-  const { id: _, ...rest } = item as { id?: string }; // one of `mayLackId`
+  const { id: _, ...rest } = item as { id?: string }; // one of `idStarts`
   return rest;
 }
 
@@ -146,9 +211,10 @@ function writeMessage(item: MessageItem, index: number, dialect: Dialect, droppe
 
 /** Removes `subagent_*` fields, which belong to a server tool of the gateway. */
 function writeCall(item: FunctionCallItem): unknown {
-  if (!('subagent_id' in item) && !('subagent_items' in item)) return item;
+  const text = replaceHalves(item.arguments);
+  if (text === item.arguments && !('subagent_id' in item) && !('subagent_items' in item)) return item;
   const { subagent_id: _id, subagent_items: _items, ...rest } = item as FunctionCallItem & Record<string, unknown>;
-  return rest;
+  return { ...rest, arguments: text };
 }
 
 /**
@@ -161,7 +227,9 @@ function writeCall(item: FunctionCallItem): unknown {
 function writeReasoningItem(item: ReasoningItem, index: number, dialect: Dialect, dropped: string[]): unknown {
   if (dialect.gateway) return item.summary ? item : { ...item, summary: [] };
   const { format, signature, ...rest } = item;
-  const isForeign = format !== undefined && format !== null && format !== dialect.reasoning_format;
+  const isForeign =
+    (format !== undefined && format !== null && format !== dialect.reasoning_format) ||
+    dialect.reasoning_rules?.sealed === false;
   if (!isForeign && item.encrypted_content) return { ...rest, summary: item.summary ?? [] };
   const hasText = (item.summary?.length ?? 0) > 0 || (item.content?.length ?? 0) > 0;
   if (!dialect.plain_reasoning || !hasText) {
@@ -189,7 +257,7 @@ function writeParts<Part extends object>(parts: Part[], dialect: Dialect, droppe
   let written: Part[] | undefined;
   for (let index = 0; index < parts.length; index++) {
     const part = parts[index]!;
-    const after = writePart(part, dialect, dropped);
+    const after = withName(withoutNulls(writePart(part, dialect, dropped)));
     if (after !== part) {
       written ??= parts.slice();
       written[index] = after;
@@ -199,7 +267,8 @@ function writeParts<Part extends object>(parts: Part[], dialect: Dialect, droppe
 }
 
 /**
- * Writes a part. A cache mark becomes the upstream's own, which has no lifetime. The excerpt in a citation and the
+ * Writes a part. A cache mark becomes the upstream's own, which has no lifetime, and which no text of the model has:
+ * https://docs.langchain4j.dev/apidocs/dev/langchain4j/model/openaiofficial/OpenAiOfficialPromptCacheBreakpoint.html. The excerpt in a citation and the
  * annotation of a parsed file are extensions of the gateway and are removed. Another gateway has all of them.
  *
  * @see docs/reference/responses.md#prompt-caching, docs/reference/items.md#annotations
@@ -211,9 +280,10 @@ export function writePart<Part extends object>(part: Part, dialect: Dialect, dro
     return { ...part, annotations: annotations.map(withoutExcerpt) };
   }
   const isMarked = 'cache_control' in part;
-  if (!isMarked && (dialect.cache_control || !('prompt_cache_breakpoint' in part))) return part;
+  const takesMarks = dialect.cache_control && !('type' in part && part.type === 'output_text');
+  if (!isMarked && (takesMarks || !('prompt_cache_breakpoint' in part))) return part;
   const { cache_control: mark, ...rest } = part as Part & Record<string, unknown>;
-  if (!dialect.cache_control) {
+  if (!takesMarks) {
     const { prompt_cache_breakpoint: _, ...bare } = rest;
     if (!dropped.includes('cache_control')) dropped.push('cache_control');
     return bare as unknown as Part; // both fields are optional in every part

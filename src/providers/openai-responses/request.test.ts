@@ -223,10 +223,12 @@ describe('items', () => {
       format: 'openai-responses-v1',
       signature: null,
     };
-    expect(writeItems([own]).input).toEqual([
+    const said: InputItem = { type: 'message', role: 'assistant', content: 'Hi.' };
+    expect(writeItems([own, said]).input).toEqual([
       { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA' },
+      said,
     ]);
-    expect(writeItems([{ ...own, format: null, summary: null }]).input).toEqual(writeItems([own]).input);
+    expect(writeItems([{ ...own, format: null, summary: null }, said])).toEqual(writeItems([own, said]));
     expect(writeItems([own], { reasoning_format: 'xai-responses-v1' })).toEqual({ input: [], dropped: ['input[0]'] });
   });
 
@@ -247,6 +249,33 @@ describe('items', () => {
     ]);
     const sealed: InputItem = { ...bare, encrypted_content: 'gAAAA' };
     expect(writeItems([sealed, said, call]).input).toEqual([sealed, said, call]);
+  });
+
+  it('leaves out sealed reasoning that no output follows, which the upstream rejects', () => {
+    const sealed: InputItem = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA' };
+    expect(writeItems([hello, sealed, sealed, hello])).toEqual({
+      input: [hello, hello],
+      dropped: ['input[1]', 'input[2]'],
+    });
+    expect(writeItems([hello, sealed]).input).toEqual([hello]);
+    expect(writeItems([hello, sealed], { gateway: true }).input).toEqual([hello, sealed]);
+  });
+
+  it('takes the ids of OpenAI from output that comes without its reasoning', () => {
+    const id = `msg_${'0c3876fcd4da19ef'.repeat(3)}`;
+    const said: InputItem = { type: 'message', role: 'assistant', id, content: [] };
+    const sealed: InputItem = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA' };
+    const { id: _, ...bare } = said as { id: string };
+    expect(writeItems([hello, said, hello, sealed, said]).input).toEqual([hello, bare, hello, sealed, said]);
+  });
+
+  it('have no nulls, in fields of typed clients either', () => {
+    const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi.' }] };
+    const [part] = said.content;
+    const typed = { ...said, phase: null, content: [{ ...part, parsed: null, logprobs: null }] } as InputItem;
+    expect(writeItems([typed]).input).toEqual([said]);
+    const other = { type: 'acme_call', value: null } as unknown as InputItem; // of a kind that no page lists
+    expect(writeItems([other]).input).toEqual([other]);
   });
 
   it('keeps the text of reasoning that another dialect made only where plain reasoning is accepted', () => {

@@ -1,3 +1,4 @@
+import type { Tool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { listAdaptations, nameIdentity } from '../kit/draft.ts';
@@ -13,6 +14,8 @@ export interface ReaderContext {
   reasoningFormat: string;
   /** Whether the upstream may name another one, because it is a gateway. */
   keepsFormat?: boolean;
+  /** Names of the custom tools that calls may have. Absent: any. */
+  offered?: ReadonlySet<string>;
 }
 
 /** Fields with the same meaning upstream. */
@@ -69,8 +72,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   const callersTools = request.tools ?? [];
   const { tools, hasHosted } = writeTools(
     toolsOfItems.length === 0 ? callersTools : [...callersTools, ...toolsOfItems],
-    listLacking(listAbilities(dialect)),
-    dropped,
+    { lacking: listLacking(listAbilities(dialect)), keepsMarks: dialect.gateway, dropped },
   );
   if (tools.length > 0) body.tools = tools;
   // Upstream, this limits only hosted calls. The gateway counts the calls of server tools.
@@ -95,6 +97,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   const takesAccount = dialect.account_identity && !dialect.omit.includes('safety_identifier');
   const identity = target.endUser ?? (takesAccount ? target.account : undefined);
   if (identity !== undefined) body.safety_identifier = identity; // `user` itself is never sent
+  if (dialect.session_cache_key && target.session !== undefined) body.prompt_cache_key ??= target.session;
   for (const field of dialect.omit) {
     if (!(field in body)) continue;
     delete body[field];
@@ -107,7 +110,46 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   fitBody(draft, body as WireBody); // written above
   const readerContext: ReaderContext = { reasoningFormat: dialect.reasoning_format };
   if (dialect.gateway) readerContext.keepsFormat = true;
-  return { path: '/responses', body, dropped, ...listAdaptations(draft), readerContext };
+  if (target.onlyOfferedCalls) readerContext.offered = nameCustomTools([...callersTools, ...toolsOfItems]);
+  const path = '/responses';
+  const compacts = request.standalone_compaction && dialect.native_compaction;
+  if (!compacts) return { path, body, dropped, ...listAdaptations(draft), readerContext };
+  const compacted = writeCompaction(body as WireBody, dropped); // written above
+  return { path: `${path}/compact`, body: compacted, dropped, ...listAdaptations(draft), readerContext };
+}
+
+/** Names the custom tools of a request, also those in groups. */
+const nameCustomTools = (tools: readonly Tool[]): Set<string> =>
+  new Set(
+    tools.flatMap((tool) => {
+      if (tool.type === 'custom') return [tool.name];
+      return tool.type === 'namespace' ? [...nameCustomTools(tool.tools)] : [];
+    }),
+  );
+
+/** The fields of `POST /responses/compact`. Source: developers.openai.com/api/reference, Compact a response */
+const compactionFields: ReadonlySet<string> = new Set([
+  'model',
+  'input',
+  'instructions',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'service_tier',
+]);
+
+/** The fields that are not the client's. */
+const ownFields: ReadonlySet<string> = new Set(['stream', 'store', 'include', 'safety_identifier']);
+
+/** Writes the body of a compaction: without the item that requests it, and without fields that the call rejects. */
+function writeCompaction(body: WireBody, dropped: string[]): Record<string, unknown> {
+  const written: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(body)) {
+    if (compactionFields.has(name)) written[name] = value;
+    else if (!ownFields.has(name)) dropped.push(name);
+  }
+  written['input'] = body.input.slice(0, -1);
+  return written;
 }
 
 /** Lists the extra output that the caller requests, or that the response needs. */

@@ -1,5 +1,6 @@
 import { isClientSearch, isServerTool, searchTypes, type Tool, type ToolChoice } from '../../domain/items.ts';
 import { findToolPath } from '../../domain/late-tools.ts';
+import { dropMark } from '../kit/draft.ts';
 import type { Dialect } from './dialect.ts';
 
 /** Settings of the web-search kinds of the gateway or another vendor. Routing has already applied `engine`. */
@@ -10,6 +11,12 @@ export interface WrittenTools {
   tools: Tool[];
   /** Whether one of the tools runs at the provider, so that a limit of calls applies there. */
   hasHosted: boolean;
+}
+
+interface ToolWriting {
+  lacking: ReadonlySet<string>;
+  keepsMarks: boolean;
+  dropped: string[];
 }
 
 /** Tools that a server runs itself. */
@@ -48,10 +55,12 @@ const nothingLacks: ReadonlySet<string> = new Set();
  * Writes tool definitions, without those of the gateway and without settings that only the gateway reads. Copies only
  * definitions that must change.
  *
- * @param lacking types of hosted tools that the server does not have
- * @param dropped receives the paths of omitted tools and settings
+ * @param how.lacking types of hosted tools that the server does not have
+ * @param how.keepsMarks whether functions may have marks of the prompt cache
+ * @param how.dropped receives the paths of omitted tools and settings
  */
-export function writeTools(tools: Tool[], lacking: ReadonlySet<string>, dropped: string[]): WrittenTools {
+export function writeTools(tools: Tool[], how: ToolWriting): WrittenTools {
+  const { lacking, dropped } = how;
   const written: WrittenTools = { tools, hasHosted: false };
   let changed = false;
   const keepsDeferral = tools.some(isClientSearch);
@@ -59,7 +68,7 @@ export function writeTools(tools: Tool[], lacking: ReadonlySet<string>, dropped:
     const tool = tools[index]!;
     const isLacking = lacking.has(tool.type);
     if (isLacking) dropped.push(`${findToolPath(tool, index)} (${tool.type})`);
-    const after = isLacking || isServerTool(tool) ? undefined : writeTool(tool, index, dropped, keepsDeferral);
+    const after = isLacking || isServerTool(tool) ? undefined : writeTool(tool, index, { ...how, keepsDeferral });
     if (after !== tool && !changed) {
       changed = true;
       written.tools = tools.slice(0, index);
@@ -71,17 +80,18 @@ export function writeTools(tools: Tool[], lacking: ReadonlySet<string>, dropped:
   return written;
 }
 
-function writeTool(tool: Tool, index: number, dropped: string[], keepsDeferral: boolean): Tool {
+function writeTool(tool: Tool, index: number, how: ToolWriting & { keepsDeferral: boolean }): Tool {
+  const { dropped, keepsDeferral } = how;
   switch (tool.type) {
     case 'function': {
-      const shown = keepsDeferral ? tool : withoutDeferral(tool);
+      const shown = withoutMark(keepsDeferral ? tool : withoutDeferral(tool), how);
       return shown.parameters === undefined ? { ...shown, parameters: null } : shown; // the upstream requires the field
     }
     case 'custom':
       return withoutDeferral(tool);
     case 'namespace': {
-      const isDeferred = !keepsDeferral && tool.tools.some((inner) => 'defer_loading' in inner);
-      return isDeferred ? { ...tool, tools: tool.tools.map(withoutDeferral) } : tool;
+      const tools = tool.tools.map((inner) => withoutMark(keepsDeferral ? inner : withoutDeferral(inner), how));
+      return tools.some((inner, at) => inner !== tool.tools[at]) ? { ...tool, tools } : tool;
     }
     case 'web_search':
     case 'web_search_2025_08_26':
@@ -108,6 +118,14 @@ function withoutDeferral<Definition extends object>(tool: Definition): Definitio
   if (!('defer_loading' in tool)) return tool;
   const { defer_loading: _, ...shown } = tool;
   return shown as unknown as Definition; // the field is optional in every definition
+}
+
+/** Removes a mark of the prompt cache, which the protocol has only in parts. */
+function withoutMark<Definition extends object>(tool: Definition, { keepsMarks, dropped }: ToolWriting): Definition {
+  if (keepsMarks || !('cache_control' in tool)) return tool;
+  const { cache_control: mark, ...rest } = tool;
+  if (mark) dropMark({ dropped });
+  return rest as unknown as Definition; // the field is optional in every definition
 }
 
 /** @returns undefined if the choice names a tool that is not sent upstream */

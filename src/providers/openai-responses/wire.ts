@@ -1,7 +1,7 @@
 import type { ReportedSettings } from '../../domain/chunks.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import type { OutputItem } from '../../domain/items.ts';
-import { completeCounts, readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
+import { completeCounts, readCount, readUpstreamCost, special, type Usage, usage } from '../../domain/usage.ts';
 import { invalidUpstreamData, parseUpstream } from '../kit/invalid-data.ts';
 
 /** An event as received. Only fields that the gateway reads are listed, and each may be missing. */
@@ -95,13 +95,14 @@ const callTexts = new Map([
  */
 export function readUsage({ usage: counts, tool_usage: tools }: WireResponse, searches: number): Usage | undefined {
   if (!isRecord(counts)) return undefined;
-  const { input_tokens: input, output_tokens: output } = counts;
-  if (typeof input !== 'number' && typeof output !== 'number') return undefined;
+  const input = readCount(counts.input_tokens);
+  const output = readCount(counts.output_tokens);
+  if (input === undefined && output === undefined) return undefined;
   const total = readCount(counts.total_tokens);
   const inputDetails = readRecord(counts.input_tokens_details);
   const outputDetails = readRecord(counts.output_tokens_details);
   const read = usage({
-    ...completeCounts(readCount(input), readCount(output), total),
+    ...completeCounts(input, output, total),
     totalTokens: total,
     cachedTokens: readCount(inputDetails.cached_tokens),
     cacheWriteTokens: readCount(inputDetails.cache_write_tokens),
@@ -123,12 +124,13 @@ export function readUsage({ usage: counts, tool_usage: tools }: WireResponse, se
 
 const nothing: Record<string, unknown> = {};
 const readRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : nothing);
-const readCount = (count: unknown): number | undefined => (typeof count === 'number' ? count : undefined);
 
 /** Reads the provider's own count, if there is one. OpenAI sends it beside `usage`, xAI and gateways inside it. */
 function countSearches(counts: Record<string, unknown>, tools: unknown): number | undefined {
-  const { web_search_calls: web, x_search_calls: x } = readRecord(counts.server_side_tool_usage_details);
-  if (typeof web === 'number' || typeof x === 'number') return (readCount(web) ?? 0) + (readCount(x) ?? 0);
+  const details = readRecord(counts.server_side_tool_usage_details);
+  const web = readCount(details.web_search_calls);
+  const x = readCount(details.x_search_calls);
+  if (web !== undefined || x !== undefined) return (web ?? 0) + (x ?? 0);
   return (
     readCount(readRecord(readRecord(tools).web_search).num_requests) ??
     readCount(readRecord(counts.server_tool_use_details ?? counts.server_tool_use).web_search_requests)

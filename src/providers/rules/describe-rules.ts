@@ -4,6 +4,7 @@ import { errorMeanings } from '../errors/error-patterns.ts';
 import { type SeenError, seenErrors } from '../errors/seen-errors.ts';
 import { facets } from './facets.ts';
 import { type Rule, type RuleMatch, ruleSets } from './rule-sets.ts';
+import { listReaders, ruledWires } from './unread.ts';
 
 interface Described {
   description?: string;
@@ -37,9 +38,11 @@ function describeFacet([name, facet]: [string, unknown]): string[] {
   const { description = '', properties } = facet as Described; // a schema of this module
   const rows = Object.entries(properties ?? {}).map(([setting, { description: text = '', enum: values, type }]) => {
     const kind = values ? values.map((value) => `\`${String(value)}\``).join(', ') : (type ?? 'values');
-    return `| \`${setting}\` | ${cell(kind)} | ${cell(text)} |`;
+    const readers = listReaders(name as keyof typeof facets, setting);
+    const where = readers.length === ruledWires.length ? 'all' : readers.map((wire) => `\`${wire}\``).join(', ');
+    return `| \`${setting}\` | ${cell(kind)} | ${where} | ${cell(text)} |`;
   });
-  const table = rows.length === 0 ? [] : ['', '| Setting | Values | Meaning |', '|---|---|---|', ...rows];
+  const table = rows.length === 0 ? [] : ['', '| Setting | Values | Wires | Meaning |', '|---|---|---|---|', ...rows];
   return [`### \`${name}\``, '', description, ...table, ''];
 }
 
@@ -91,7 +94,8 @@ export function writeRulesPage(): string {
     '',
     '## The vocabulary',
     '',
-    'Each heading is a setting of `dialect` for the wires `openai-chat`, `openai-responses`, `anthropic-messages` and `gemini`.',
+    'Each heading is a setting of `dialect` for the wires `openai-chat`, `openai-responses`, `anthropic-messages` and `gemini`. The column',
+    'Wires names those that read a setting. Headgate does not start with one that no wire of its provider reads.',
     '',
     ...Object.entries(facets).flatMap(describeFacet),
     '## The rules',

@@ -19,6 +19,7 @@ const condition = Type.Object(
     tools: bool('Whether the request has tools.'),
     forced: bool('Whether the request forces a tool call.'),
     thinking: bool('Whether the request turns reasoning on.'),
+    search: bool('Whether the request has the search of the provider.'),
     stream: bool('Whether the request is streamed.'),
     format: bool('Whether the request has a JSON format.'),
     efforts: Type.Optional(
@@ -38,7 +39,13 @@ const fieldRule = Type.Object(
     min: Type.Optional(Type.Number({ description: 'Smaller numbers become this one.' })),
     max: Type.Optional(Type.Number({ description: 'Larger numbers become this one.' })),
     values: Type.Optional(Type.Array(scalar, { description: 'Every other value is dropped and reported.' })),
+    instead: Type.Optional(
+      Type.Union(scalar.anyOf, { description: 'Every value that is not in `values` becomes this one.' }),
+    ),
     without: Type.Optional(Type.Array(scalar, { description: 'Entries of a list that are dropped.' })),
+    not_with: Type.Optional(
+      Type.Array(Type.String(), { description: 'The field is dropped and reported if the body has one of these.' }),
+    ),
     when: Type.Optional(condition),
   },
   { additionalProperties: false },
@@ -49,6 +56,12 @@ export const facets = {
     Type.Record(Type.String(), Type.Union([fieldRule, Type.Array(fieldRule)]), {
       description:
         'Rules of fields of the body, by their names in the format: `{temperature: {max: 1}}`, `{seed: {send: false}}`.',
+    }),
+  ),
+  omit_paths: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'Paths of fields that the server rejects: `tools.*.input_examples`. `*` is each entry of a list. They are dropped and reported.',
     }),
   ),
   body: Type.Optional(
@@ -81,6 +94,13 @@ export const facets = {
       length: count('Exact length.', 1),
       max_length: count('Maximum length.', 1),
       unique: bool('Whether an id must not occur twice in a conversation.'),
+      hosted: Type.Optional(
+        Type.String({
+          minLength: 1,
+          description:
+            'How the id of a call begins that the provider itself runs. Such calls of other providers are left out with their results.',
+        }),
+      ),
     },
     'Ids of calls. The gateway sends another id instead of one that the server rejects.',
   ),
@@ -100,7 +120,14 @@ export const facets = {
         }),
       ),
       parameters: bool('Whether a tool without parameters gets an empty schema.'),
+      own_fields: bool('False: a tool has only the fields that its format knows. Others are dropped and reported.'),
       with_search: bool('False: the search of the provider is not combined with functions. Then it is dropped.'),
+      only_functions: bool(
+        'Whether a server of the Responses format has only functions. Custom tools and groups then become functions.',
+      ),
+      web_access: bool(
+        'False: a web search has no `external_web_access`. One in which it is false, so that it must not reach the web, is left out.',
+      ),
       keep_for_calls: bool('Whether a request with calls in its input needs tools.'),
     },
     'Function tools.',
@@ -110,7 +137,7 @@ export const facets = {
       values: Type.Optional(
         Type.Array(Type.Enum(['auto', 'none', 'required', 'named']), {
           description:
-            'Supported values. A named tool becomes `required` with only this tool. A value that forces a call and has no substitute is a 400.',
+            'Supported values. `auto` is left out, and `none` with the tools. A named tool becomes `required` with only this tool. A value that forces a call and has no substitute becomes a last message of the user, and is reported.',
         }),
       ),
       while_thinking: Type.Optional(
@@ -130,6 +157,14 @@ export const facets = {
         }),
       ),
       properties: bool('Whether an object needs `properties`.'),
+      references: Type.Optional(
+        Type.Enum(['any', 'definitions', 'alone'], {
+          description:
+            '`definitions`: a `$ref` names an entry of `$defs`. The description beside it says the rest in words. `alone`: where something else stands beside a `$ref`, the entry is written out.',
+        }),
+      ),
+      enum_types: bool('Whether a schema with `enum` names the type of its values.'),
+      booleans: bool('False: a schema is an object, never `true` or `false`.'),
       closed: Type.Optional(
         Type.Enum(['never', 'format', 'always'], {
           description: 'Whether objects get `additionalProperties: false`: in the output format, or in tools as well.',
@@ -144,8 +179,19 @@ export const facets = {
             'Keywords that the server rejects. The description of the schema says in words what they demand.',
         }),
       ),
+      nullable: Type.Optional(
+        Type.Enum(['any', 'flag'], {
+          description: '`flag`: a schema that also permits null has one type and `nullable: true`.',
+        }),
+      ),
       type_beside_union: bool('False: a schema with `anyOf` must have no `type` beside it.'),
       anchored_patterns: bool('Whether a `pattern` must begin with `^` and end with `$`.'),
+      strict: Type.Optional(
+        Type.Enum(['any', 'complete'], {
+          description:
+            '`complete`: a strict schema closes its objects and requires all their properties. A tool or format with another schema is sent as not strict.',
+        }),
+      ),
       modern: bool('Whether schemas must be valid in the draft 2020-12: older keywords are rewritten.'),
     },
     'JSON schemas of tools and of the output.',
@@ -165,7 +211,7 @@ export const facets = {
       ),
       json_word: bool('Whether the word JSON must occur in the input.'),
       with_tools: bool('False: a format together with tools is rejected. The prompt then describes the format.'),
-      with_stream: bool('False: a format is rejected in a streamed request.'),
+      schema_streamed: bool('False: a schema is rejected in a stream. The prompt then describes the format.'),
       drop: Type.Optional(
         Type.Array(Type.String(), {
           description: 'Keywords that the schema of a format must not have. Its description says what they demand.',
@@ -202,7 +248,17 @@ export const facets = {
           description: 'The `name` of a message. `word`: letters, digits, `_`, `-`.',
         }),
       ),
-      text_content: bool('Whether the content of a message must be a string if it has only texts.'),
+      null_content: bool('False: a message with calls has an empty text, not null.'),
+      object_arguments: bool(
+        'Whether the arguments of an earlier call must be a JSON object. The gateway puts other text into one.',
+      ),
+      single_calls: bool('Whether a message has at most one call. Each of several calls gets a message of its own.'),
+      whole_messages: bool(
+        'Whether a message of the assistant in the Responses format needs its `id`, `status` and `annotations`.',
+      ),
+      billing: bool(
+        'False: the block of the system prompt in which a coding agent names itself for billing (`x-anthropic-billing-header`) is left out.',
+      ),
     },
     'The order and contents of messages.',
   ),
@@ -211,7 +267,7 @@ export const facets = {
       images: Type.Optional(
         Type.Enum(['anywhere', 'user', 'none'], {
           description:
-            'Where images may be. `user`: images of results move to a user message after them. `none`: an image is a 400.',
+            'Where images may be. `user`: images and files of results move to a user message after them. `none`: an image is a 400.',
         }),
       ),
       image_types: bool('Whether the declared type of an image must be that of its bytes.'),
@@ -237,6 +293,7 @@ export const facets = {
           description: 'Earlier reasoning to send: none, that after the last user message, or all.',
         }),
       ),
+      sealed: bool('False: reasoning that a provider has encrypted or signed is not sent.'),
       by_default: bool('Whether the model reasons unless the request turns it off.'),
       signatures: bool('Whether calls have the signature of the model in `extra_content`, and need it back.'),
     },
@@ -251,11 +308,20 @@ export const facets = {
     },
     'Marks of the prompt cache.',
   ),
+  client_betas: closed(
+    {
+      without: Type.Optional(
+        Type.Array(Type.String(), { description: 'Features that the server rejects. `*`: all of them.' }),
+      ),
+    },
+    'Features that a client of the Messages format names in the header `anthropic-beta`.',
+  ),
   answers: closed(
     {
       think_tags: bool('Whether the text contains the reasoning between `<think>` and `</think>`.'),
       open_end: bool('Whether a stream may end without its last event.'),
       must_stream: bool('Whether the server responds only with a stream. The gateway then streams and folds it.'),
+      streams: bool('False: the server has no streams. The gateway then streams the whole response.'),
     },
     'Responses of the server.',
   ),

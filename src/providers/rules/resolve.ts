@@ -2,6 +2,7 @@ import type { RefusalLesson } from '../../domain/errors.ts';
 import { type Learned, Lessons } from './lessons.ts';
 import { mergeSettings } from './merge-settings.ts';
 import { type RuleMatch, type RuleSet, ruleSets, type Settings } from './rule-sets.ts';
+import { ruledWires } from './unread.ts';
 
 /** The endpoint whose rules are wanted. */
 export interface RulePlace {
@@ -15,10 +16,15 @@ export interface RulePlace {
   model: string;
 }
 
-/** The wires whose `dialect` has the facets of rules. */
-const ruledWires: ReadonlySet<string> = new Set(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini']);
-/** Returns the model's name without a vendor, a region or a path before it, in lower case. */
-const bareName = (model: string): string => model.toLowerCase().replace(/^.*\//, '');
+/**
+ * Returns the name of a model in lower case, without a path before it. A name of Claude begins with `claude` and has no
+ * dots: Vertex writes `claude-sonnet-4-5@20250929`, Bedrock a region before it, and gateways `claude-sonnet-4.5`.
+ */
+export function bareName(model: string): string {
+  const name = model.toLowerCase().replace(/^.*\//, '');
+  const start = name.indexOf('claude');
+  return start === -1 ? name : name.slice(start).replace(/[.@]/g, '-');
+}
 
 /** Whether a rule set holds for an endpoint. */
 function matches({ wires, providers, hosts, models }: RuleMatch, place: RulePlace): boolean {
@@ -33,7 +39,7 @@ function matches({ wires, providers, hosts, models }: RuleMatch, place: RulePlac
 
 /** Lists the rule sets that hold for an endpoint, in the order in which they override one another. */
 export function listRuleSets(place: RulePlace): RuleSet[] {
-  return ruledWires.has(place.wire) ? ruleSets.filter(({ match }) => matches(match, place)) : [];
+  return ruledWires.includes(place.wire) ? ruleSets.filter(({ match }) => matches(match, place)) : [];
 }
 
 /** Returns the settings of an endpoint: those of its rules, overridden by those of the operator. */
@@ -85,7 +91,7 @@ export class EndpointSettings {
    * @returns what was learned; undefined if it was known, so that the refusal has another cause
    */
   learn(wire: string, model: string, lesson: RefusalLesson): Learned | undefined {
-    if (!ruledWires.has(wire)) return undefined;
+    if (!ruledWires.includes(wire)) return undefined;
     const learned = { wire, model, name: lesson.name, settings: lesson.settings(this.of(wire, model)) };
     return this.lessons.add(learned) ? learned : undefined;
   }

@@ -7,9 +7,10 @@ import { getTextWire } from '../text-wire.ts';
 import { ruleCases } from './cases/index.ts';
 import { writeRulesPage } from './describe-rules.ts';
 import { facets } from './facets.ts';
-import { mustStream } from './must-stream.ts';
+import { asksForStream } from './asks-for-stream.ts';
 import { resolveSettings } from './resolve.ts';
 import { type Rule, type RuleSet, ruleSets } from './rule-sets.ts';
+import { findUnread, ruledWires } from './unread.ts';
 
 const all = ruleSets.flatMap((set) => set.rules.map((rule): [string, Rule, RuleSet] => [rule.id, rule, set]));
 const byId = new Map(all.map(([id, , set]) => [id, set]));
@@ -24,6 +25,7 @@ it.each(all)('%s is a rule with a source, a date, settings of its wires and a ca
   expect(seen).toMatch(/^\d{4}-\d{2}-\d{2}$/);
   if (match.models) expect(match.example.toLowerCase().replace(/^.*\//, '')).toMatch(match.models);
   for (const wire of match.wires ?? ['openai-chat']) wires.get(wire)!.checkDialect!(set);
+  expect(findUnread(match.wires ?? ruledWires, set)).toEqual([]);
   for (const [name, value] of Object.entries(set)) {
     if (name in facets) expect(Schema.Check(facets[name as keyof typeof facets], value)).toBe(true);
   }
@@ -38,6 +40,7 @@ describe('a request is fitted', () => {
     rules,
     request,
     body,
+    headers,
     effort,
     limit,
     without = [],
@@ -62,13 +65,14 @@ describe('a request is fitted', () => {
         ...settings,
         input: typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input,
       };
-      if (streams !== undefined) expect(mustStream(resolveSettings(place, {}), full)).toBe(streams);
+      if (streams !== undefined) expect(asksForStream(resolveSettings(place, {}), full, false)).toBe(streams);
       const write = () =>
         getTextWire(wires.get(wire)!).writeRequest(full, {
           endpoint: 'acme/one at Acme',
           upstreamModel: place.model,
           stream,
           account: 'hg_account',
+          session: 'hg_session',
           dialect: resolveSettings(place, {}),
         });
       if (error) {
@@ -77,6 +81,7 @@ describe('a request is fitted', () => {
       }
       const written = write();
       if (body) expect(written.body).toMatchObject(body);
+      if (headers) expect(written.headers).toMatchObject(headers);
       if (reader) expect(written.readerContext).toMatchObject(reader);
       const { reasoning, ...fields } = written.body as { reasoning?: { effort?: string } } & Record<string, unknown>;
       if (effort !== undefined) expect(reasoning?.effort ?? fields['reasoning_effort']).toBe(effort);

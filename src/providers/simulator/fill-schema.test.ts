@@ -139,6 +139,32 @@ it('gives up where every value would be endless, or the work is', () => {
   expect(fillSchema({ type: 'array', minItems: 1e9 })).toBe(null);
 });
 
+/** Each definition refers to the next one twice. */
+const doubled = (count: number, keyword: string) => ({
+  type: 'object',
+  properties: { a: { $ref: '#/$defs/0' } },
+  $defs: Object.fromEntries(
+    Array.from({ length: count }, (_, at) => {
+      const next = { $ref: `#/$defs/${at + 1}` };
+      return [String(at), at + 1 === count ? { type: 'string' } : { [keyword]: [next, next] }];
+    }),
+  ),
+});
+
+it.each([
+  ['branches that double', doubled(40, 'oneOf')],
+  ['choices that double in a branch', { oneOf: [{ type: 'object' }, { $ref: '#/$defs/0' }], ...doubled(40, 'anyOf') }],
+  [
+    'many branches with many definitions',
+    {
+      oneOf: Array.from({ length: 3000 }, () => ({ type: 'string' })),
+      $defs: Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`d${at}`, { const: at }])),
+    },
+  ],
+])('bounds the checks of oneOf: %s', (_, schema) => {
+  expect(fillSchema(schema)).not.toBe(null);
+});
+
 it.each([
   { required: 'a' },
   { allOf: [{ required: 'a' }, { required: 5, enum: 4 }] },

@@ -21,6 +21,7 @@ const impossible = Symbol('impossible');
 
 const MAX_DEPTH = 32;
 const MAX_READINGS = 50_000;
+const MAX_CHECKS = 500_000;
 
 /**
  * Makes a value that fits a JSON schema. The result is always the same. Optional properties are filled, too. Lists get
@@ -31,7 +32,7 @@ const MAX_READINGS = 50_000;
  * @returns null if the schema allows no value of bounded depth
  */
 export function fillSchema(schema: unknown): unknown {
-  const root: Root = { schema, readingsLeft: MAX_READINGS };
+  const root: Root = { schema, readingsLeft: MAX_READINGS, checksLeft: MAX_CHECKS };
   const value = fill(root, schema, { name: 'value', nth: 0, depth: 0, refs: ['#'], isOptional: false });
   return value === impossible ? null : value;
 }

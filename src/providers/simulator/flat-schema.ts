@@ -6,6 +6,8 @@ export interface Root {
   readonly schema: unknown;
   /** Maximum number of schemas still to read. It bounds the work for a hostile schema. */
   readingsLeft: number;
+  /** Maximum number of fields of schemas that checks of `oneOf` still read. */
+  checksLeft: number;
 }
 
 /** A schema with every `$ref` and `allOf` merged. Alternatives are kept separately. */

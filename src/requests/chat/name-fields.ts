@@ -2,6 +2,7 @@ import { dropNulls } from '../../schema/drop-nulls.ts';
 import type { RenameFields } from '../rename-fields.ts';
 import { type ItemOrigin, readMessages } from './read-messages.ts';
 import { type ChatBody, chatSchema } from './schema.ts';
+import { settleHabits } from './settle-habits.ts';
 import { settleNeighbors } from './settle-neighbors.ts';
 
 /**
@@ -17,6 +18,7 @@ export function createChatNames(parse: () => unknown): RenameFields {
   const bodyOf = (): Partial<ChatBody> => {
     if (!body) {
       body = parse() as Partial<ChatBody>;
+      settleHabits(body);
       settleNeighbors(body);
       dropNulls(chatSchema, body);
     }
@@ -89,7 +91,7 @@ function nameInItem(kind: ItemOrigin['kind'], rest: string, message: object): st
     case 'legacy_call':
       return rest;
     case 'reasoning':
-      return nameFirst(message, ['reasoning_details', 'reasoning', 'reasoning_content']);
+      return nameFirst(message, ['reasoning_details', 'thinking_blocks', 'reasoning', 'reasoning_content']);
     case 'image':
       return '';
   }

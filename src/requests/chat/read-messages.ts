@@ -11,7 +11,7 @@ import type {
 } from '../../domain/items.ts';
 import { readDataUrl } from '../../domain/data-url.ts';
 import { readAssistantParts, readUserParts } from './read-parts.ts';
-import { type ReasoningBlocks, readReasoningBlocks } from './read-reasoning.ts';
+import { type ReasoningBlocks, readReasoningBlocks, readThinkingBlock } from './read-reasoning.ts';
 import type { AssistantMessage, ChatRequestMessage } from './schema/messages.ts';
 
 /** The place in the body that an item comes from. */
@@ -43,8 +43,8 @@ class MessagesReader {
   private readonly items: InputItem[] = [];
   /** Ids of the calls of custom tools. Most conversations have none. */
   private customCalls: Set<string> | undefined;
-  /** Function name → id of its last call, for messages of the role `function`. */
-  private legacyCalls: Map<string, string> | undefined;
+  /** Function name → ids of its calls without a result, in order, for messages of the role `function`. */
+  private readonly named = new Map<string, string[]>();
 
   constructor(notes: MessageNotes) {
     this.notes = notes;
@@ -58,6 +58,7 @@ class MessagesReader {
           this.readAssistant(message, index);
           break;
         case 'tool':
+          this.closeCall(message.tool_call_id);
           this.add(
             {
               type: this.customCalls?.has(message.tool_call_id) ? 'custom_tool_call_output' : 'function_call_output',
@@ -75,7 +76,7 @@ class MessagesReader {
           this.add(
             {
               type: 'function_call_output',
-              call_id: this.legacyCalls?.get(message.name) ?? legacyId(message.name, index),
+              call_id: this.named.get(message.name)?.shift() ?? legacyId(message.name, index),
               output: message.content ?? '',
             },
             index,
@@ -102,6 +103,19 @@ class MessagesReader {
     this.notes.origins?.push({ path: `messages[${index}]${within}`, kind });
   }
 
+  private openCall(name: string, id: string): void {
+    const ids = this.named.get(name);
+    if (ids) ids.push(id);
+    else this.named.set(name, [id]);
+  }
+
+  private closeCall(id: string): void {
+    for (const ids of this.named.values()) {
+      const at = ids.indexOf(id);
+      if (at >= 0) ids.splice(at, 1);
+    }
+  }
+
   private readAssistant(message: AssistantMessage, index: number): void {
     const { items, calls } = this.readReasoning(message, index);
     const late = calls && groupByCall(message, calls);
@@ -114,13 +128,18 @@ class MessagesReader {
     this.readCalls(message, index, late);
   }
 
-  /** `reasoning_details` contains the text of `reasoning`, so it takes precedence. */
+  /** The lists of blocks contain the text of `reasoning`, so they take precedence. */
   private readReasoning(message: AssistantMessage, index: number): Pick<ReasoningBlocks, 'items' | 'calls'> {
-    const { reasoning_details: details, reasoning, reasoning_content: content } = message;
+    const { reasoning_details: details, thinking_blocks: blocks, reasoning, reasoning_content: content } = message;
     if (details && details.length > 0) {
       const read = readReasoningBlocks(details);
       if (read.hasUnknown) this.notes.onIgnored?.(`messages[${index}]`, 'reasoning_details');
       return read;
+    }
+    if (blocks && blocks.length > 0) {
+      const items = blocks.flatMap((block) => readThinkingBlock(block) ?? []);
+      if (items.length < blocks.length) this.notes.onIgnored?.(`messages[${index}]`, 'thinking_blocks');
+      if (items.length > 0) return { items, calls: undefined };
     }
     const plain = reasoning || content;
     if (!plain) return noReasoning;
@@ -146,6 +165,7 @@ class MessagesReader {
           this.add(item, index, 'custom_call', within);
         } else {
           const { name, arguments: text } = call.function;
+          this.openCall(name, call.id);
           const item: FunctionCallItem = { type: 'function_call', call_id: call.id, name, arguments: text };
           this.add(item, index, 'call', within);
         }
@@ -153,8 +173,7 @@ class MessagesReader {
     }
     if (legacy) {
       const id = legacyId(legacy.name, index);
-      this.legacyCalls ??= new Map();
-      this.legacyCalls.set(legacy.name, id);
+      this.openCall(legacy.name, id);
       this.add(
         { type: 'function_call', call_id: id, name: legacy.name, arguments: legacy.arguments },
         index,
@@ -190,8 +209,8 @@ function readText(message: AssistantMessage): MessageItem | undefined {
   const { content, refusal, annotations, file_annotations: ofFiles, name, model } = message;
   const isEmpty = !content && !refusal;
   if (isEmpty && (message.tool_calls?.length || message.function_call || message.images?.length)) return undefined;
-  if (isEmpty && (message.reasoning_details?.length || message.reasoning || message.reasoning_content))
-    return undefined;
+  const { reasoning_details: details, thinking_blocks: blocks, reasoning, reasoning_content: thought } = message;
+  if (isEmpty && (details?.length || blocks?.length || reasoning || thought)) return undefined;
   const item: MessageItem = { type: 'message', role: 'assistant' };
   const isAnnotated = !!annotations?.length || !!ofFiles?.length;
   if (!refusal && !isAnnotated && typeof content === 'string') item.content = content;

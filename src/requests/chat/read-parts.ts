@@ -40,9 +40,21 @@ function readUserPart(part: UserPart): InputPart {
     case 'video_url':
       return withMark({ type: 'input_video', video_url: part.video_url.url }, part);
     default:
-      return writeUnknown(part);
+      return readAudioUrl(part) ?? writeUnknown(part);
   }
 }
+
+/** Reads the part `audio_url` of vLLM and its clients, if it has the data of a format that the interface knows. */
+function readAudioUrl(part: { type: string } & Marks): InputPart | undefined {
+  if (part.type !== 'audio_url') return undefined;
+  const { url } = ((part as { audio_url?: unknown }).audio_url ?? {}) as { url?: unknown };
+  const found = typeof url === 'string' ? audioData.exec(url) : null;
+  if (!found) return undefined;
+  const format = /wav/i.test(found[1]!) ? 'wav' : 'mp3';
+  return withMark({ type: 'input_audio', input_audio: { data: found.input.slice(found[0].length), format } }, part);
+}
+
+const audioData = /^data:audio\/(wav|x-wav|wave|mp3|mpeg);base64,/i;
 
 /** A part that only a provider of the format may know. Wires of other formats reject it. */
 function writeUnknown(part: { type: string }): InputPart {
@@ -52,11 +64,17 @@ function writeUnknown(part: { type: string }): InputPart {
 
 const isLink = (data: string): boolean => /^https?:/i.test(data);
 
-/** Copies the mark of a prompt cache. */
+/** Copies the marks of a prompt cache: that of Anthropic, and that of OpenAI. */
 function withMark<Part extends MessagePart>(
   part: Part,
-  { cache_control: mark }: { cache_control?: CacheControl | null },
+  { cache_control: mark, prompt_cache_breakpoint: end }: Marks,
 ): Part {
-  if (mark) (part as { cache_control?: CacheControl }).cache_control = mark;
+  if (mark) (part as Marks).cache_control = mark;
+  if (end) (part as Marks).prompt_cache_breakpoint = end;
   return part;
+}
+
+interface Marks {
+  cache_control?: CacheControl | null;
+  prompt_cache_breakpoint?: { mode: 'explicit' } | null;
 }

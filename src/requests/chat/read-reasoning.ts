@@ -1,14 +1,16 @@
 import { type ReasoningFormat, type ReasoningItem, isReasoningFormat } from '../../domain/items.ts';
+import { readRedacted, readThinking } from '../messages/seal.ts';
 import type { AssistantMessage } from './schema/messages.ts';
 
 type Detail = NonNullable<AssistantMessage['reasoning_details']>[number];
+type ThinkingBlock = NonNullable<AssistantMessage['thinking_blocks']>[number];
 
 /** The reasoning of an assistant message. */
 export interface ReasoningBlocks {
   items: ReasoningItem[];
   /** The id of the call that an item precedes. Most items precede the text. */
   calls: ReadonlyMap<ReasoningItem, string> | undefined;
-  /** Whether a block has an unknown type and was left out. */
+  /** Whether a block was left out: it has an unknown type, or no contents. */
   hasUnknown: boolean;
 }
 
@@ -33,7 +35,7 @@ export function readReasoningBlocks(details: readonly Detail[]): ReasoningBlocks
   let open: OpenReasoning | undefined;
   let hasUnknown = false;
   for (const detail of details) {
-    if (!blockTypes.has(detail.type)) {
+    if (!blockTypes.has(detail.type) || isHollow(detail)) {
       hasUnknown = true;
       continue;
     }
@@ -58,7 +60,20 @@ export function readReasoningBlocks(details: readonly Detail[]): ReasoningBlocks
   return { items, calls, hasUnknown };
 }
 
+/** @returns undefined if the type is unknown, or if there are no contents */
+export function readThinkingBlock(block: ThinkingBlock): ReasoningItem | undefined {
+  if (block.type === 'redacted_thinking') return block.data ? readRedacted(block.data) : undefined;
+  if (block.type !== 'thinking') return undefined;
+  const { thinking, signature } = block;
+  return thinking || signature ? readThinking(thinking ?? '', signature ?? undefined) : undefined;
+}
+
 const blockTypes: ReadonlySet<string> = new Set(['reasoning.text', 'reasoning.summary', 'reasoning.encrypted']);
+
+/** Whether a block lacks its contents. Some clients lose those of the blocks that they do not know: cline/cline#8295. */
+const isHollow = (detail: Detail): boolean =>
+  (detail.type === 'reasoning.encrypted' && !detail.data) ||
+  (detail.type === 'reasoning.summary' && typeof detail.summary !== 'string');
 
 const readFormat = (format: string): ReasoningFormat => (isReasoningFormat(format) ? format : 'unknown');
 
@@ -96,11 +111,11 @@ function addBlock(open: OpenReasoning, detail: Detail): void {
     }
     case 'reasoning.summary': {
       const part = item.summary!.at(-1);
-      if (isPiece && part) part.text += detail.summary;
-      else item.summary!.push({ type: 'summary_text', text: detail.summary });
+      if (isPiece && part) part.text += detail.summary!;
+      else item.summary!.push({ type: 'summary_text', text: detail.summary! });
       break;
     }
     case 'reasoning.encrypted':
-      item.encrypted_content = isPiece ? (item.encrypted_content ?? '') + detail.data : detail.data;
+      item.encrypted_content = isPiece ? (item.encrypted_content ?? '') + detail.data! : detail.data!;
   }
 }

@@ -23,11 +23,13 @@ export function readTools(body: ChatTools, translated: TranslatedBody): void {
 
 function readTool(tool: NonNullable<ChatBody['tools']>[number]): Tool {
   if (tool.type === 'function') {
-    const { type: _, function: named, async, defer_loading: isDeferred, ...outer } = tool;
-    const { name, description, parameters, strict, ...inner } = named;
+    const { type: _, function: named, async, defer_loading: isDeferred, cache_control: mark, ...outer } = tool;
+    const { name, description, parameters, strict, cache_control: innerMark, ...inner } = named;
     const read: FunctionTool = { type: 'function', ...readShape({ name, description, parameters, strict }) };
     if (async !== undefined) read.async = async;
     if (isDeferred !== undefined) read.defer_loading = isDeferred;
+    // OpenRouter has it beside `function`, and LiteLLM also in it.
+    if (mark ?? innerMark) read.cache_control = mark ?? innerMark;
     const native = { ...outer, ...prefix(inner) };
     return Object.keys(native).length > 0 ? ({ ...read, [NATIVE_FIELD]: native } as Tool) : read;
   }

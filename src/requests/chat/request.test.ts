@@ -42,12 +42,15 @@ describe('the body', () => {
     ['store', { store: true }],
     ['top_logprobs', { top_logprobs: 3 }],
     ['top_logprobs', { logprobs: true, top_logprobs: 21 }],
-    ['response_format.json_schema.name', { response_format: { type: 'json_schema', json_schema: { schema: {} } } }],
+    [
+      'response_format.json_schema.name',
+      { response_format: { type: 'json_schema', json_schema: { name: 5, schema: {} } } },
+    ],
     ['tools[0].function.name', { tools: [{ type: 'function', function: { name: 'a b' } }] }],
     ['tools[0].type', { tools: [{ type: 'apply_patch' }] }],
     ['tools[0].require_approval', { tools: [{ type: 'mcp', server_label: 's', server_url: 'https://a.example' }] }],
     ['logit_bias["50256"]', { logit_bias: { 50256: 101 } }],
-    ['stop[0]', { stop: [''] }],
+    ['stop[0]', { stop: ['x'.repeat(1025)] }],
     ['transforms[0]', { transforms: ['outside-in'] }],
   ])('is rejected at %s', (path, fields) => {
     expect(paths(fields).map((each) => each.replace('logit_bias.50256', 'logit_bias["50256"]'))).toEqual([path]);
@@ -183,6 +186,49 @@ describe('messages', () => {
       call_id: (call as { call_id: string }).call_id,
       output: 'done',
     });
+  });
+
+  // diegosouzapw/OmniRoute#4434
+  it.each([
+    ['data:audio/wav;base64,UklG', { type: 'input_audio', input_audio: { data: 'UklG', format: 'wav' } }],
+    ['data:audio/mpeg;base64,SUQz', { type: 'input_audio', input_audio: { data: 'SUQz', format: 'mp3' } }],
+    ['https://a.example/a.wav', { type: 'chat:audio_url' }], // a server of the format may fetch it
+  ])('may have audio as a URL: %s', (url, part) => {
+    const content = [{ type: 'audio_url', audio_url: { url } }];
+    expect(request({ messages: [{ role: 'user', content }] }).input).toMatchObject([{ content: [part] }]);
+  });
+
+  // https://github.com/Portkey-AI/gateway/issues/1761
+  it('of the older form are the results of calls that have ids, in order', () => {
+    const call = (id: string, name: string) => ({ id, type: 'function', function: { name, arguments: '{}' } });
+    const messages = [
+      hello,
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [call('c1', 'f'), call('c2', 'g'), call('c3', 'f'), call('c4', 'f')],
+      },
+      { role: 'tool', tool_call_id: 'c1', content: 'first' },
+      { role: 'function', name: 'f', content: 'third' },
+      { role: 'function', name: 'g', content: 'second' },
+      { role: 'function', name: 'f', content: 'fourth' },
+    ];
+    const outputs = request({ messages }).input.filter(({ type }) => type === 'function_call_output');
+    expect(outputs.map((item) => (item as { call_id: string }).call_id)).toEqual(['c1', 'c3', 'c2', 'c4']);
+  });
+
+  // https://github.com/cline/cline/issues/8295
+  it('leave out blocks of reasoning without contents', () => {
+    const details = [
+      { type: 'reasoning.encrypted', id: 'tool_1', format: 'google-gemini-v1', index: 0 },
+      { type: 'reasoning.summary', index: 1, summary: null },
+      { type: 'reasoning.text', text: 'Hm.', index: 2 },
+    ];
+    const messages = [hello, { role: 'assistant', content: 'Yes.', reasoning_details: details }, hello];
+    expect(request({ messages }).input.slice(1, 3)).toEqual([
+      { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'Hm.' }] },
+      { type: 'message', role: 'assistant', content: 'Yes.' },
+    ]);
   });
 
   it('keep generated images, custom calls, citations and refusals', () => {

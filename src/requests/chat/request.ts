@@ -14,6 +14,7 @@ import { readNativeChat } from './read-native.ts';
 import { hidesReasoning, readChatSettings } from './read-settings.ts';
 import { readTools } from './read-tools.ts';
 import { type ChatBody, chatSchema, isChatBody, knownChatFields } from './schema.ts';
+import { settleHabits } from './settle-habits.ts';
 import { settleNeighbors } from './settle-neighbors.ts';
 
 /** A body of chat completions as a request, and how its response is written. */
@@ -58,6 +59,7 @@ export function checkChatBody(body: unknown): ChatBody {
   const report = new Report();
   if (!isObject(body)) report.add('', `must be a JSON object, got ${show(body)}`);
   else {
+    settleHabits(body);
     if (!isChatBody(body)) settleNeighbors(body);
     if (!isChatBody(body)) {
       if (body['messages'] === undefined) report.add('messages', explainMissing(body));
@@ -100,7 +102,8 @@ const readOutputSettings = (body: ChatBody): ChatOutputSettings => ({
 
 /** Reads the items of a body that `readChat` has accepted again. */
 export function readChatItems(body: unknown): InputItem[] {
-  settleNeighbors(body as Record<string, unknown>); // it was checked
+  settleHabits(body as Record<string, unknown>); // it was checked
+  settleNeighbors(body as Record<string, unknown>);
   dropNulls(chatSchema, body);
   return readMessages((body as ChatBody).messages); // it was checked
 }

@@ -109,7 +109,7 @@ export const chatSettings = {
  */
 export const chatSchema = Type.Object({
   ...chatSettings,
-  audio: Type.Optional(Type.Null({ says: 'is not offered: this service generates no audio' })),
+  audio: Type.Optional(Type.Null({ says: 'is not offered; this service generates no audio' })),
   function_call: maybe(legacyChoice),
   functions: maybe(Type.Array(legacyFunction)),
   logprobs: maybe(Type.Boolean()),

@@ -32,7 +32,9 @@ export const imageSchema = Type.Object({
   n: Type.Optional(Type.Integer({ minimum: 1, maximum: 10 })),
   aspect_ratio: Type.Optional(oneOf(...aspectRatios)),
   resolution: Type.Optional(oneOf(...resolutions)),
-  size: Type.Optional(Type.String()),
+  size: Type.Optional(
+    Type.String({ documented: { pattern: `^(?:${resolutions.join('|')}|[1-9]\\d{1,4}x[1-9]\\d{1,4})$` } }),
+  ),
   quality: Type.Optional(oneOf(...qualities)),
   output_format: Type.Optional(oneOf(...imageFormats)),
   output_compression: Type.Optional(Type.Integer({ minimum: 0, maximum: 100 })),

@@ -5,15 +5,8 @@ import { familyOf } from './schema/tools.ts';
 /** Checks the rules of the format that need more than one field. The body has the right shape. */
 export function checkMessagesRules(body: MessagesBody, report: Report): void {
   if (body.fallbacks && body.models) report.add('fallbacks', 'and `models` name the same thing; send one of them');
-  checkThinking(body, report);
   checkChoice(body, report);
   checkServers(body, report);
-}
-
-function checkThinking({ thinking, max_tokens: limit }: MessagesBody, report: Report): void {
-  if (thinking?.type !== 'enabled' || !limit || thinking.budget_tokens < limit) return;
-  const says = `must be less than \`max_tokens\` (${limit}), got ${thinking.budget_tokens}`;
-  report.add('thinking.budget_tokens', says);
 }
 
 function checkChoice({ tool_choice: choice, tools }: MessagesBody, report: Report): void {
@@ -38,7 +31,7 @@ function checkServers({ tools, mcp_servers: servers }: MessagesBody, report: Rep
       const says = `names a server that is not in \`mcp_servers\`, got ${show(tool.mcp_server_name)}`;
       report.add(`tools[${index}].mcp_server_name`, says);
     } else if (tool.type !== undefined && familyOf(tool.type) === 'advisor') {
-      report.add(`tools[${index}].type`, `is not offered; use \`router:advisor\`, got ${show(tool.type)}`);
+      report.add(`tools[${index}].type`, `is not offered, got ${show(tool.type)}; use \`router:advisor\``);
     }
   }
 }

@@ -28,13 +28,28 @@ export function readFormatHeaders(headers: IncomingHttpHeaders): FormatHeaders {
     const shown = JSON.stringify(version.slice(0, 60));
     throw invalidHeader('anthropic-version', `The header \`anthropic-version\` must be a date, got ${shown}.`);
   }
-  const named = ['anthropic-beta', 'x-anthropic-beta'].flatMap((name) => String(headers[name] ?? '').split(','));
-  const betas = [...new Set(named.map((name) => name.trim()).filter((name) => name !== ''))];
+  const betas = listBetas(headers);
   if (betas.length > MAX_BETAS || !betas.every((name) => betaShape.test(name))) {
     const message = `The header \`anthropic-beta\` must have at most ${MAX_BETAS} names of letters, digits, \`.\`, \`_\` or \`-\`.`;
     throw invalidHeader('anthropic-beta', message);
   }
   return { version, betas };
+}
+
+function listBetas(headers: IncomingHttpHeaders): string[] {
+  const named = ['anthropic-beta', 'x-anthropic-beta'].flatMap((name) => String(headers[name] ?? '').split(','));
+  return [...new Set(named.map((name) => name.trim()).filter((name) => name !== ''))];
+}
+
+/**
+ * Reads the features that a client of another format names for endpoints of this one. Impossible names are not among them.
+ *
+ * @returns undefined if there are none
+ */
+export function findBetas(headers: IncomingHttpHeaders): string[] | undefined {
+  if (!('anthropic-beta' in headers) && !('x-anthropic-beta' in headers)) return undefined;
+  const betas = listBetas(headers).filter((name) => betaShape.test(name));
+  return betas.length > 0 ? betas.slice(0, MAX_BETAS) : undefined;
 }
 
 const invalidHeader = (path: string, message: string) => invalidRequest([{ path, message }]);

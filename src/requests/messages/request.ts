@@ -10,7 +10,8 @@ import { IgnoredFields } from '../ignored-fields.ts';
 import type { RequestHints } from '../request-hints.ts';
 import { type ParsedRequest, readTranslated, type TranslatedBody } from '../responses/request.ts';
 import type { FormatHeaders } from './format-headers.ts';
-import { PathNotes } from './path-notes.ts';
+import { PathNotes } from '../path-notes.ts';
+import { messageNames } from './field-names.ts';
 import { isMessagesBody, type MessagesBody, messagesSchema, sharedFields } from './schema.ts';
 import { checkMessagesRules } from './check-rules.ts';
 import { writeMessagesInput } from './write-input.ts';
@@ -81,7 +82,7 @@ export function citeBody(body: () => unknown): (text: string) => string {
   let notes: PathNotes | undefined;
   return (text) => {
     if (!notes) {
-      notes = new PathNotes();
+      notes = new PathNotes(messageNames);
       const again = body();
       dropNulls(messagesSchema, again);
       translateBody(again as MessagesBody, { version: undefined, betas: [] }, notes); // its check has passed
@@ -162,8 +163,11 @@ function readReasoning({ thinking, output_config: output }: MessagesBody): Reaso
   switch (thinking?.type) {
     case 'disabled':
       return { enabled: false };
-    case 'enabled':
-      return { max_tokens: thinking.budget_tokens, summary: 'auto' };
+    case 'enabled': {
+      const { budget_tokens: budget } = thinking;
+      if (budget !== undefined) return { max_tokens: budget, summary: 'auto' };
+      return { enabled: true, summary: 'auto', ...(effort && { effort }) };
+    }
     case 'adaptive':
       return { enabled: true, summary: 'auto', ...(effort && { effort }) };
     default:

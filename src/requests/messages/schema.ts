@@ -58,7 +58,7 @@ export const messagesSchema = Type.Object({
   thinking: maybe(thinking),
   thread: Type.Optional(
     Type.Null({
-      says: 'must be absent or null, because Headgate stores no messages (send the whole conversation in `messages`)',
+      says: 'must be absent or null; Headgate stores no messages, so send the whole conversation in `messages`',
     }),
   ),
   tool_choice: maybe(messagesToolChoice),

@@ -1,11 +1,9 @@
 import type { ReasoningItem } from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import { isSealedItem, PART_BREAK, SEAL_PREFIX, type SealedTexts } from '../../domain/sealed-items.ts';
+import { claudeFormat } from '../../domain/thought-signature.ts';
 import { isObject } from '../../schema/by-kind.ts';
 import { isInputList } from '../responses/schema/items.ts';
-
-/** The format whose signatures the protocol carries unchanged. */
-export const claudeFormat = 'anthropic-claude-v1';
 
 /** Reads a sealed item. @returns undefined if the text is not one, such as a signature of the provider */
 export function openSeal(text: string): Record<string, unknown> | undefined {
@@ -60,3 +58,13 @@ function splitText(text: string, lengths: readonly number[]): string[] | undefin
     return part;
   });
 }
+
+/** Types of items that are not server tools. */
+export const spokenTypes: ReadonlySet<unknown> = new Set([
+  'message',
+  'reasoning',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+]);

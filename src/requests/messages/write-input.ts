@@ -1,8 +1,10 @@
 import type { InputItem, OutputItem } from '../../domain/items.ts';
-import { NATIVE_FIELD } from '../../domain/native.ts';
-import type { PathNotes } from './path-notes.ts';
+import { isDirect, NATIVE_FIELD } from '../../domain/native.ts';
+import { isObject } from '../../schema/by-kind.ts';
+import type { PathNotes } from '../path-notes.ts';
 import type { MessagesBody } from './schema.ts';
-import { openSeal, readRedacted, readThinking } from './seal.ts';
+import { openSeal, readRedacted, readThinking, spokenTypes } from './seal.ts';
+import { ownServer, SEALED_INPUT, serverNames } from './server-names.ts';
 import { type AnyBlock, addBlock, type PartList } from './write-parts.ts';
 
 type Item = Record<string, unknown> & { type: string };
@@ -20,9 +22,6 @@ export function writeMessagesInput(body: Pick<MessagesBody, 'system' | 'messages
   }
   return writer.items as InputItem[]; // each has the shape of its kind
 }
-
-/** The name of the server whose tools are those of the gateway, in blocks. choice 617 */
-export const ownServer = 'router';
 
 class InputWriter {
   readonly items: Item[] = [];
@@ -84,6 +83,8 @@ class InputWriter {
         return readRedacted(String(block['data'])) as unknown as Item;
       case 'tool_use': {
         const { id, name, input, type: _, ...rest } = block;
+        // The gateway adds it to calls of other providers. Some servers of the format reject it.
+        if (isDirect(rest['caller']) && !String(id).startsWith('toolu_')) delete rest['caller'];
         const call = { type: 'function_call', call_id: id, name, arguments: JSON.stringify(input) };
         return withRest(call, rest);
       }
@@ -140,32 +141,21 @@ function readOwnCalls(content: readonly AnyBlock[]): Map<unknown, Item> {
 /** Reads a call of a server tool of the gateway from its result. @returns undefined for one of the provider */
 function readOwnCall(call: AnyBlock, result: AnyBlock | undefined): Item | undefined {
   const content = Array.isArray(result?.['content']) ? (result['content'] as Record<string, unknown>[]) : [];
-  for (const { text, encrypted_content: sealed } of content) {
-    const item = openSeal(String(sealed ?? text ?? ''));
+  const input = isObject(call['input']) ? call['input'] : {};
+  const sealed = [input[SEALED_INPUT], ...content.map(({ text, encrypted_content: of }) => of ?? text)];
+  for (const text of sealed) {
+    const item = openSeal(String(text ?? ''));
     if (item && isItemOf(call, item)) return item as OutputItem;
   }
   return undefined;
 }
-
-/** Types of the items of searches, which have blocks of their own. */
-export const searchItemTypes: ReadonlySet<unknown> = new Set(['web_search_call', 'router:web_search']);
 
 /**
  * Whether a sealed item is of the tool that the call names. A server of tools writes the texts of its results. It could
  * seal an item of another kind in one, such as a message of the system.
  */
 function isItemOf({ type, name, server_name: server }: AnyBlock, item: Record<string, unknown>): boolean {
-  if (type === 'server_tool_use') return searchItemTypes.has(item['type']);
+  if (type === 'server_tool_use') return serverNames.get(item['type']) === name;
   if (item['type'] === 'mcp_call') return item['name'] === name && item['server_label'] === server;
   return server === ownServer && item['type'] === name && !spokenTypes.has(name);
 }
-
-/** Types of items that are not server tools. */
-const spokenTypes: ReadonlySet<unknown> = new Set([
-  'message',
-  'reasoning',
-  'function_call',
-  'function_call_output',
-  'custom_tool_call',
-  'custom_tool_call_output',
-]);

@@ -1,7 +1,7 @@
 import type { MessagePart } from '../../domain/items.ts';
 import { type BlockPlace, NATIVE_FIELD, type NativePart, UNTITLED_DOCUMENT } from '../../domain/native.ts';
 import { knownSources } from './schema/blocks.ts';
-import type { PathNotes } from './path-notes.ts';
+import type { PathNotes } from '../path-notes.ts';
 
 /** A block of the body. The schema has checked its kind; unlisted kinds have only a type. */
 export interface AnyBlock {
@@ -71,12 +71,8 @@ function restOf(block: Readonly<Record<string, unknown>>, ...known: string[]): R
 const withRest = <Part extends object>(part: Part, rest: Record<string, unknown> | undefined): Part =>
   rest === undefined ? part : { ...part, [NATIVE_FIELD]: rest };
 
-/** A breakpoint is a field of input parts. The model's own texts have it among the fields of the format. */
-export function writeText(block: AnyBlock, type: 'input_text' | 'output_text'): WrittenPart {
-  const text = String(block['text']);
-  if (type === 'output_text') return withRest({ type, text }, restOf(block, 'text'));
-  return withRest({ type, text, ...markOf(block) }, restOf(block, 'text', 'cache_control'));
-}
+export const writeText = (block: AnyBlock, type: 'input_text' | 'output_text'): WrittenPart =>
+  withRest({ type, text: String(block['text']), ...markOf(block) }, restOf(block, 'text', 'cache_control'));
 
 const markOf = ({
   cache_control: mark,

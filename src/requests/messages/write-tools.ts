@@ -1,7 +1,7 @@
 import type { Tool, ToolChoice } from '../../domain/items.ts';
 import { NATIVE_FIELD } from '../../domain/native.ts';
 import { clientTools } from './client-tools.ts';
-import type { PathNotes } from './path-notes.ts';
+import type { PathNotes } from '../path-notes.ts';
 import type { MessagesBody } from './schema.ts';
 import { familyOf, isGatewayType } from './schema/tools.ts';
 
@@ -122,10 +122,12 @@ function writeTool(tool: AnyTool, isOwnSearch: boolean): WrittenTool {
 
 /** @param isOwnSearch whether only the client can find the tool if it is deferred */
 function writeFunction(tool: AnyTool, isOwnSearch: boolean): WrittenTool {
-  const { type: _, name, description, input_schema: parameters, strict, defer_loading: isDeferred, ...rest } = tool;
+  const { type: _, name, description, input_schema: parameters, strict, defer_loading: isDeferred, ...others } = tool;
+  const { cache_control: mark, ...rest } = others;
   const written: WrittenTool = { type: 'function', name, parameters };
   if (typeof description === 'string') written['description'] = description;
   written['strict'] = strict === true; // in the Responses format, a function is strict unless it says otherwise
+  if (mark) written['cache_control'] = mark;
   if (isDeferred === true) (isOwnSearch ? rest : written)['defer_loading'] = true;
   const kept = Object.entries(rest).filter(([, value]) => value !== undefined && value !== null);
   if (kept.length > 0) written[NATIVE_FIELD] = Object.fromEntries(kept);

@@ -7,6 +7,12 @@ type Body = Record<string, unknown>;
 /** Checks the 400 rules on model and conversation that need more than one field. @see docs/reference/errors.md */
 export function checkConversation(body: Body, report: Report): void {
   checkModel(body, report);
+  const { conversation = null } = body; // without its items, the model would answer something else
+  if (conversation !== null)
+    report.add(
+      'conversation',
+      'must be null, because no conversation is stored; send the whole conversation in `input`',
+    );
   if (body.prompt === undefined || body.prompt === null) checkInput(body, report);
   if (!Array.isArray(body.input)) return;
   checkConfigurationUpdates(body.input, report);
@@ -28,22 +34,7 @@ function checkInput({ input, messages }: Body, report: Report): void {
     const hint = messages === undefined ? '' : '; what chat completions call `messages` goes there';
     report.add('input', `is missing: send a string or a list of input items${hint}`);
   } else if (input === '') report.add('input', 'must not be empty, got ""');
-  else if (!Array.isArray(input)) return;
-  else if (input.length === 0) report.add('input', 'must not be empty, got a list of 0 items');
-  else if (input.every(isEmptyMessage)) {
-    report.add('input', `holds no content: all of its messages (${input.length}) are empty`);
-  }
-}
-
-/**
- * Whether a message has no content. One is allowed if another message has content (docs/reference/items.md#messages).
- */
-function isEmptyMessage(item: unknown): boolean {
-  if (!isObject(item) || (item.type !== undefined && item.type !== 'message') || item.role === undefined) return false;
-  const { content } = item;
-  return (
-    content === undefined || content === null || content === '' || (Array.isArray(content) && content.length === 0)
-  );
+  else if (Array.isArray(input) && input.length === 0) report.add('input', 'must not be empty, got a list of 0 items');
 }
 
 function checkConfigurationUpdates(input: unknown[], report: Report): void {

@@ -1,3 +1,4 @@
+import { TRIGGER } from '../../domain/compaction.ts';
 import { GatewayError, type Issue } from '../../domain/errors.ts';
 import type { InputItem, Tool, ToolChoice } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
@@ -11,7 +12,12 @@ import { toolsOfPlugins } from '../../domain/server-tool-of.ts';
  * @see docs/reference/errors.md
  */
 export function checkMeaning(request: ResponseRequest): void {
-  const found = [checkChoice(request), checkOutputs(request.input), checkDeferral(request.tools)];
+  const found = [
+    checkChoice(request),
+    checkOutputs(request.input),
+    checkTrigger(request.input),
+    checkDeferral(request.tools),
+  ];
   const issues = found.flat().slice(0, maxIssues);
   const [first] = issues;
   if (first === undefined) return;
@@ -120,6 +126,15 @@ function checkOutputs(input: InputItem[]): Issue[] {
     issues.push({ path: `input[${index}].call_id`, message });
   }
   return issues;
+}
+
+/** Checks that the item that requests a compaction is the last one, and not the only one. */
+function checkTrigger(input: InputItem[]): Issue[] {
+  const index = input.findIndex(({ type }) => type === TRIGGER);
+  if (index === -1) return [];
+  const path = `input[${index}]`;
+  if (index < input.length - 1) return [{ path, message: `\`${TRIGGER}\` must be the last item.` }];
+  return index > 0 ? [] : [{ path: 'input', message: 'There is no conversation to compact.' }];
 }
 
 /**

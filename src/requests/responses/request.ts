@@ -11,7 +11,7 @@ import { Report } from '../../schema/report.ts';
 import { IgnoredFields } from '../ignored-fields.ts';
 import type { ModulePlugins } from '../module-plugins.ts';
 import type { RequestHints } from '../request-hints.ts';
-import { checkSessionId } from '../session-header.ts';
+import { checkSessionId, findSessionOfUser } from '../session-header.ts';
 import { checkKnown } from './check-known.ts';
 import { lacksModel } from './check-conversation.ts';
 import { mayNamePreset, mergePreset } from './merge-preset.ts';
@@ -20,9 +20,12 @@ import { isModuleSetting } from './check-plugins.ts';
 import { checkRequest, checkRules } from './check-request.ts';
 import { readFusion } from './fusion.ts';
 import { withoutLateTools } from './late-tools.ts';
+import { openReasonings } from './open-reasoning.ts';
+import { openSummaries } from './open-summaries.ts';
 import { readOnline } from './online.ts';
 import { pluginFields } from './schema/plugins.ts';
 import { knownRequestFields, type RequestBody, requestSchema } from './schema.ts';
+import { settleChatShapes } from './settle-chat-shapes.ts';
 
 /** A request in the shape that every stage after the edge reads, with the changes that were necessary. */
 export interface ParsedRequest {
@@ -50,6 +53,7 @@ export interface ParsedRequest {
  * @see docs/reference/responses.md#request-body
  */
 export function readRequest(body: unknown, hints: RequestHints): ParsedRequest {
+  settleChatShapes(body);
   const named = isObject(body) ? nameModel(body, hints) : noModel;
   const issues = [...checkRequest(body, hints.modules), ...checkSessionId(hints.sessionId)];
   if (issues.length > 0) throw invalidRequest(issues);
@@ -98,19 +102,23 @@ function nameModel(body: Record<string, unknown>, { presets, defaultModel }: Req
 function settleRequest(
   checked: RequestBody,
   ignored: IgnoredFields,
-  { sessionId, savedPlugins, modules, maxSteps, reach }: RequestHints,
+  { sessionId, savedPlugins, modules, maxSteps, openSummary, reach }: RequestHints,
 ): Omit<ParsedRequest, keyof NamedModel> {
   dropUnknownSettings(checked, ignored, modules);
   settleRoute(checked, ignored);
   const { user, safety_identifier: endUser } = checked;
   if (user && endUser && user !== endUser) ignored.add('', 'user'); // the newer field wins
   if (checked.background) ignored.add('', 'background'); // nothing is stored, so the response runs in the foreground
-  if (checked.session_id === undefined && sessionId !== undefined && sessionId !== '') checked.session_id = sessionId;
+  if (checked.session_id === undefined) {
+    const session = sessionId || findSessionOfUser(checked.user);
+    if (session) checked.session_id = session;
+  }
   if (checked.service_tier === 'fast') checked.service_tier = 'priority';
   settleTruncation(checked);
   const clamped = checked.stop_server_tools_when ? clampSteps(checked, maxSteps) : clampToolCalls(checked);
-  checked.input = readInput(checked.input);
-  const request = checked as ResponseRequest; // the input and the tier are normalized above
+  const request = checked as ResponseRequest; // the input and the tier are normalized here
+  request.input = openReasonings(readInput(checked.input) as InputItem[]); // checked, with a type in each item
+  if (openSummary) request.input = openSummaries(request.input, openSummary);
   readOnline(request);
   readFusion(request);
   if (reach) rejectModules(request, reach);
@@ -157,11 +165,16 @@ const compression = 'context-compression';
  *
  * @param body parsed again
  */
-export function readInputAgain(body: unknown, changes: Pick<ParsedRequest, 'hasLateTools'>): InputItem[] {
+export function readInputAgain(
+  body: unknown,
+  { hasLateTools, openSummary }: Pick<ParsedRequest, 'hasLateTools'> & Pick<RequestHints, 'openSummary'>,
+): InputItem[] {
+  settleChatShapes(body);
   dropNulls(requestSchema, body);
   const { input } = body as RequestBody; // readRequest has checked it
-  const items = readInput(input) as InputItem[]; // readRequest has checked it
-  return changes.hasLateTools ? withoutLateTools(items) : items;
+  const items = openReasonings(readInput(input) as InputItem[]); // readRequest has checked it
+  const opened = openSummary ? openSummaries(items, openSummary) : items;
+  return hasLateTools ? withoutLateTools(opened) : opened;
 }
 
 function dropUnknownSettings(body: RequestBody, ignored: IgnoredFields, modules: ModulePlugins | undefined): void {

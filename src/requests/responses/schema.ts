@@ -103,8 +103,9 @@ export const requestSchema = Type.Object({
   max_tool_calls: maybe(
     Type.Integer({
       minimum: 0,
-      description: 'A higher value is lowered to the maximum.',
-      documented: { maximum: MAX_TOOL_CALLS, default: MAX_TOOL_CALLS },
+      // Generators make a field with a default a required one.
+      description: 'A higher value is lowered to the maximum, which is the default.',
+      documented: { maximum: MAX_TOOL_CALLS },
     }),
   ),
   metadata: Type.Optional(nullable(metadata)),
@@ -116,7 +117,7 @@ export const requestSchema = Type.Object({
   presence_penalty: maybe(Type.Number()),
   preset: maybe(Type.String()),
   previous_response_id: Type.Optional(
-    Type.Null({ says: 'is not supported, since no response is stored: send the whole conversation in `input`' }),
+    Type.Null({ says: 'must be null, because no response is stored; send the whole conversation in `input`' }),
   ),
   prompt: maybe(Type.Object({ id: Type.String(), variables: maybe(mapOf(promptVariable)) })),
   prompt_cache_key: maybe(Type.String()),
@@ -128,7 +129,7 @@ export const requestSchema = Type.Object({
   service_tier: maybe(oneOf('auto', 'default', 'fast', 'flex', 'priority', 'scale')),
   session_id: Type.Optional(Type.String({ maxLength: maxIdCharacters })),
   stop_server_tools_when: Type.Optional(Type.Union([Type.Array(stopCondition, { minItems: 1 }), stopCondition])),
-  store: Type.Optional(Type.Literal(false, { says: 'must be `false`: this service stores no response' })),
+  store: Type.Optional(Type.Literal(false, { says: 'must be `false`; this service stores no response' })),
   stream: Type.Optional(Type.Boolean()),
   temperature: maybe(Type.Number()),
   text: Type.Optional(text),

@@ -3,7 +3,7 @@ import type { EndpointFacts, Model } from '../../domain/endpoint.ts';
 import type { FusionSettings } from '../../domain/fusion.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { RouterMetadata, StageRecord } from '../../domain/router-metadata.ts';
-import type { Exclusion } from '../filters.ts';
+import type { Exclusion } from '../exclusion.ts';
 import type { Needs } from '../needs.ts';
 
 /** A slug that chooses a model. */

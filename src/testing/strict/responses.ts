@@ -3,7 +3,7 @@ import { planOutput } from './plan-output.ts';
 import { findRefusal, type StrictRules } from './rules.ts';
 import { emptyMessage, isFields, parseArguments, type Schema, type Seen, seeImage, type SeenMessage } from './seen.ts';
 import type { ResponseParts, StrictProvider } from './strict-provider.ts';
-import { type Envelope, envelopes } from './words.ts';
+import { type Envelope, envelopes, speak } from './words.ts';
 
 /** A server of the Responses format: what it refuses, and how it answers. */
 export interface ResponsesDescription {
@@ -12,24 +12,89 @@ export interface ResponsesDescription {
   model: string;
   envelope?: Envelope;
   rules: StrictRules;
+  /** Whether it makes compactions. Other servers do not know the call and the items. */
+  compacts?: boolean;
   /** Whether every event has another item id. */
   otherItemIds?: boolean;
 }
 
 /** Creates a strict server of the Responses format. */
 export function strictResponses(described: ResponsesDescription): StrictProvider {
-  const { id, provider, model, envelope = envelopes.openai, rules } = described;
+  const { id, provider, model, envelope = envelopes.openai, rules, compacts = false } = described;
   return {
     id,
     ...(provider !== undefined && { provider }),
     wire: 'openai-responses',
     model,
-    check: (body) => findRefusal(rules, envelope, readResponses(body as ResponsesBody), body),
-    answer: (body, parts) => answerResponses(body as ResponsesBody, described, parts),
+    check: (body, path) =>
+      refuseCompaction(body as ResponsesBody, path, compacts, envelope) ??
+      findRefusal(rules, envelope, readResponses(body as ResponsesBody), body),
+    answer: (body, parts) =>
+      isCompactCall(parts.path)
+        ? json(compactWindow(body as ResponsesBody))
+        : answerResponses(body as ResponsesBody, described, parts),
   };
 }
 
 type Fields = Record<string, unknown>;
+
+const isCompactCall = (path: string): boolean => path.endsWith('/responses/compact');
+
+/** The fields of the call. Source: developers.openai.com/api/reference, Compact a response */
+const compactFields: ReadonlySet<string> = new Set([
+  ...['model', 'input', 'instructions', 'previous_response_id', 'prompt_cache_key', 'prompt_cache_options'],
+  ...['prompt_cache_retention', 'service_tier', 'image'],
+]);
+
+/** Begins the content of the compactions that a fake has made. */
+export const STRICT_COMPACTION = 'gAAAAStrict+/=';
+
+/** Refuses calls and items of compactions that the server does not know, or has not made. */
+function refuseCompaction(body: ResponsesBody, path: string, compacts: boolean, envelope: Envelope) {
+  if (isCompactCall(path)) {
+    if (!compacts) return speak(envelope, { message: 'Not Found', status: 404 });
+    const unknown = Object.keys(body).find((name) => !compactFields.has(name));
+    if (unknown !== undefined)
+      return speak(envelope, {
+        message: `Unknown parameter: '${unknown}'.`,
+        param: unknown,
+        code: 'unknown_parameter',
+      });
+  }
+  for (const [index, { type, encrypted_content: content }] of (body.input ?? []).entries()) {
+    const param = `input[${index}]`;
+    if (type === 'compaction_trigger' && (!compacts || index < body.input.length - 1))
+      return speak(envelope, { message: `Invalid value: '${type}'.`, param, code: 'invalid_value' });
+    if (type === 'compaction' && !(compacts && String(content).startsWith(STRICT_COMPACTION)))
+      return speak(envelope, {
+        message: 'The encrypted content could not be verified.',
+        param,
+        code: 'invalid_encrypted_content',
+      });
+  }
+  return undefined;
+}
+
+const compaction = { id: 'cmp_1', type: 'compaction', encrypted_content: `${STRICT_COMPACTION}opaque` };
+const usage = {
+  input_tokens: 20,
+  input_tokens_details: { cached_tokens: 0 },
+  output_tokens: 10,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 30,
+};
+
+/** The messages of the user, and a compaction. */
+const compactWindow = ({ input }: ResponsesBody): Fields => ({
+  id: 'resp_1',
+  object: 'response.compaction',
+  created_at: 1_700_000_000,
+  output: [
+    ...input.filter(({ role }) => role === 'user').map((item) => ({ ...item, status: 'completed' })),
+    compaction,
+  ],
+  usage,
+});
 
 interface ResponsesBody {
   model: string;
@@ -104,26 +169,22 @@ function answerResponses(
   { otherItemIds }: ResponsesDescription,
   { nextCall }: ResponseParts,
 ): ScriptedResponse {
+  const isTriggered = body.input.at(-1)?.type === 'compaction_trigger';
   const planned = planOutput(readResponses(body), () => `call_${String(nextCall()).padStart(24, 'B')}`);
-  const output: Fields[] = planned.calls.map(({ id, name, input }, index) => ({
-    id: `fc_${index}`,
-    type: 'function_call',
-    status: 'completed',
-    call_id: id,
-    name,
-    arguments: JSON.stringify(input),
-  }));
-  if (planned.text !== '') {
+  const output: Fields[] = isTriggered
+    ? [compaction]
+    : planned.calls.map(({ id, name, input }, index) => ({
+        id: `fc_${index}`,
+        type: 'function_call',
+        status: 'completed',
+        call_id: id,
+        name,
+        arguments: JSON.stringify(input),
+      }));
+  if (planned.text !== '' && !isTriggered) {
     const part = { type: 'output_text', text: planned.text, annotations: [], logprobs: [] };
     output.push({ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [part] });
   }
-  const usage = {
-    input_tokens: 20,
-    input_tokens_details: { cached_tokens: 0 },
-    output_tokens: 10,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: 30,
-  };
   const base = { id: 'resp_1', object: 'response', created_at: 1_700_000_000, model: body.model, error: null };
   const whole = { ...base, status: 'completed', incomplete_details: null, output, usage };
   if (!body.stream) return json(whole);
@@ -137,7 +198,9 @@ function answerResponses(
       item_id: otherItemIds ? `${String(item['id'])}_${number}` : item['id'],
     });
     const given = item['arguments'];
-    if (typeof given === 'string') {
+    if (item['type'] === 'compaction') {
+      frames.push(event('response.output_item.added', { output_index: index, item }));
+    } else if (typeof given === 'string') {
       frames.push(
         event('response.output_item.added', {
           output_index: index,

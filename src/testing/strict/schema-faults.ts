@@ -16,6 +16,14 @@ export interface SchemaFaults<Said> {
   typeBesideUnion?: Said;
   /** A reference that does not begin with `#/$defs/`. */
   references?: Said;
+  /** Something beside a reference that its target says otherwise. */
+  besideReference?: Said;
+  /** A type or a bound beside a reference. */
+  typeBesideReference?: Said;
+  /** An `enum` without a type. */
+  enumTypes?: Said;
+  /** A property whose schema is `true` or `false`. */
+  booleans?: Said;
   /** A pattern without both anchors. */
   patterns?: Said;
   /** An object without `additionalProperties: false`. */
@@ -67,6 +75,10 @@ export function findSchemaFault<Said>(
       (isOldDraft(each) && faults.oldDraft) ||
       (each['type'] !== undefined && Array.isArray(each['anyOf']) && faults.typeBesideUnion) ||
       (typeof each['$ref'] === 'string' && !each['$ref'].startsWith('#/$defs/') && faults.references) ||
+      (isRestricted(each) && faults.typeBesideReference) ||
+      (contradictsTarget(schema, each) && faults.besideReference) ||
+      (Array.isArray(each['enum']) && each['type'] === undefined && faults.enumTypes) ||
+      (hasBooleans(each) && faults.booleans) ||
       (typeof each['pattern'] === 'string' && !/^\^.*\$$/s.test(each['pattern']) && faults.patterns) ||
       (each['type'] === 'object' && each['additionalProperties'] !== false && faults.open);
     if (fault) return found(fault, { place });
@@ -75,6 +87,19 @@ export function findSchemaFault<Said>(
   }
   return undefined;
 }
+
+const notes: readonly string[] = ['$ref', 'description', 'title', 'default'];
+const isRestricted = (schema: Schema): boolean =>
+  '$ref' in schema && Object.keys(schema).some((name) => !notes.includes(name));
+
+function contradictsTarget(root: Schema, schema: Schema): boolean {
+  const { $ref: reference, ...beside } = schema;
+  const target = (root['$defs'] as Record<string, Schema> | undefined)?.[String(reference).replace('#/$defs/', '')];
+  return Object.entries(beside).some(([name, value]) => target?.[name] !== undefined && target[name] !== value);
+}
+
+const hasBooleans = ({ properties }: Schema): boolean =>
+  isFields(properties) && Object.values(properties).some((child) => typeof child === 'boolean');
 
 /** Whether a schema has a keyword whose value is invalid in the draft 2020-12. */
 const isOldDraft = (schema: Schema): boolean =>

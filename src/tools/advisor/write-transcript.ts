@@ -12,6 +12,7 @@ const omitted: ReadonlySet<string> = new Set([
   'mcp_list_tools',
   'compaction',
   'context_compaction',
+  'compaction_trigger',
 ]);
 
 /** Fields of items that mean nothing to another model. */

@@ -1,12 +1,23 @@
 import { Type } from 'typebox';
+import type { FileField } from '../../domain/file-search.ts';
 
 const scalar = Type.Union([Type.String(), Type.Number()]);
+
+/** The fields that a condition can name → the type of their values. */
+export const fileFields: Readonly<Record<FileField, 'string' | 'number'>> = {
+  file_id: 'string',
+  filename: 'string',
+  mime_type: 'string',
+  purpose: 'string',
+  bytes: 'number',
+  created_at: 'number',
+};
 
 /** A condition for files. `filters` has conditions of the same form; `read-filter.ts` reads them. */
 export const fileFilter = Type.Object(
   {
     type: Type.Enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'and', 'or']),
-    key: Type.Optional(Type.String()),
+    key: Type.Optional(Type.String({ documented: { enum: Object.keys(fileFields) } })),
     value: Type.Optional(Type.Union([scalar, Type.Boolean(), Type.Array(scalar, { maxItems: 100 })])),
     filters: Type.Optional(Type.Array(Type.Unknown(), { maxItems: 50 })),
   },

@@ -1,19 +1,11 @@
 import type { Issue } from '../../domain/errors.ts';
 import type { FileField, FileFilter } from '../../domain/file-search.ts';
+import { fileFields } from './parameters.ts';
 
 /** Maximum number of conditions, and depth. */
 const MAX_CONDITIONS = 50;
 const MAX_DEPTH = 5;
 
-/** The fields that a condition can name → the type of their values. */
-const fields: Readonly<Record<FileField, 'string' | 'number'>> = {
-  file_id: 'string',
-  filename: 'string',
-  mime_type: 'string',
-  purpose: 'string',
-  bytes: 'number',
-  created_at: 'number',
-};
 const operators: ReadonlySet<unknown> = new Set(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']);
 
 /**
@@ -36,13 +28,13 @@ export function readFileFilter(given: unknown): FileFilter | { issue: Issue } {
     }
     if (!operators.has(type))
       fail(`${path}.type`, '`type` must be one of `eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `and`, `or`.');
-    if (typeof key !== 'string' || !Object.hasOwn(fields, key)) {
-      const known = Object.keys(fields)
+    if (typeof key !== 'string' || !Object.hasOwn(fileFields, key)) {
+      const known = Object.keys(fileFields)
         .map((name) => `\`${name}\``)
         .join(', ');
       return fail(`${path}.key`, `\`key\` must be one of ${known}, got ${JSON.stringify(String(key).slice(0, 100))}.`);
     }
-    const expected = fields[key as FileField]; // it has this key
+    const expected = fileFields[key as FileField]; // it has this key
     const values = Array.isArray(value) ? value : [value];
     if (Array.isArray(value) && type !== 'eq' && type !== 'ne')
       fail(`${path}.value`, `\`value\` cannot be a list with \`${type}\`.`);

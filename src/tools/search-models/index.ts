@@ -2,13 +2,12 @@ import type { Caller } from '../../domain/caller.ts';
 import type { Issue } from '../../domain/errors.ts';
 import { defineServerTool, type ServerTool } from '../server-tool.ts';
 import { findModels, type FoundModel } from './find-models.ts';
-import { searchModelsArguments, searchModelsParameters } from './parameters.ts';
+import { MAX_RESULTS, searchModelsArguments, searchModelsParameters } from './parameters.ts';
 
 /** Lists the models that a caller may use. */
 export type ListModels = (caller: Caller) => Promise<readonly FoundModel[]>;
 
 const USUAL_RESULTS = 5;
-const MAX_RESULTS = 20;
 
 /** Maximum characters of a description. */
 const MAX_DESCRIPTION = 500;

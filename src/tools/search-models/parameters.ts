@@ -1,11 +1,16 @@
 import { Type } from 'typebox';
 
+export const MAX_RESULTS = 20;
+
 const closed = { additionalProperties: false };
 const text = (description: string) => Type.Optional(Type.String({ description }));
 const modalities = (description: string) => Type.Optional(Type.Array(Type.String(), { description }));
 
 /** `parameters` of `router:experimental__search_models`. */
-export const searchModelsParameters = Type.Object({ max_results: Type.Optional(Type.Integer()) }, closed);
+export const searchModelsParameters = Type.Object(
+  { max_results: Type.Optional(Type.Integer({ documented: { minimum: 1, maximum: MAX_RESULTS } })) },
+  closed,
+);
 
 /** The arguments of its calls. */
 export const searchModelsArguments = Type.Object(

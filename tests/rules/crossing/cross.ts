@@ -5,7 +5,7 @@ import {
   type StrictProvider,
 } from '../../../src/testing/strict/index.ts';
 import { testGateway } from '../../../src/testing/test-gateway.ts';
-import { entryOf, paths } from '../strict-lab.ts';
+import { entryOf, pathOf } from '../strict-lab.ts';
 import { longNumber } from '../../../src/testing/strict/plan-output.ts';
 import { readAnswer, writeNext } from './read-answer.ts';
 import { png, type Talk } from './talk.ts';
@@ -36,7 +36,9 @@ export async function openCrossing(fakes: readonly StrictProvider[]): Promise<Cr
     const { upstream, refusals } = running.get(fake.id)!;
     const asked = upstream.requests.length;
     const refused = refusals.length;
-    const response = await gateway.post(paths[api], { model: `${fake.id}/${fake.model}`, ...body });
+    const model = `${fake.id}/${fake.model}`;
+    const named = api === 'gemini' ? body : { model, ...body };
+    const response = await gateway.post(pathOf(api, model, stream), named);
     const text = await response.text();
     const refusal = refusals[refused];
     if (refusal) throw new Error(`${fake.id} refused: ${JSON.stringify(refusal.refusal.body)}`);
@@ -70,7 +72,7 @@ export async function openCrossing(fakes: readonly StrictProvider[]): Promise<Cr
         if (Object.keys(input).length > 0 && !first.text.includes(longNumber))
           throw new Error(`a long number was rounded: ${first.text}`);
       }
-      const list = talk.api === 'responses' ? 'input' : 'messages';
+      const list = talk.api === 'responses' ? 'input' : talk.api === 'gemini' ? 'contents' : 'messages';
       const next = writeNext(talk.api, answer, { result: 'Sunny markRx', question: 'And now? markQx' });
       const second = await send(fake, talk, { ...body, [list]: [...(body[list] as object[]), ...next] });
       if (!second) return;

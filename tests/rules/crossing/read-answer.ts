@@ -60,6 +60,18 @@ const readers = {
       back: [{ role: 'assistant', content }],
     };
   },
+  gemini(response: Fields): Answer {
+    const [candidate] = response['candidates'] as { content: { parts?: Fields[] }; finishReason: string }[];
+    const { content, finishReason } = candidate!;
+    if (!finishReason) throw new Error('The response has no reason.');
+    const parts = content.parts ?? [];
+    const calls = parts.flatMap(({ functionCall }) => (functionCall ? [functionCall as Fields] : []));
+    return {
+      text: parts.map(({ text, thought }) => (thought ? '' : (text ?? ''))).join(''),
+      calls: calls.map(({ id, name, args }) => ({ id: String(id), name: String(name), input: args as Fields })),
+      back: [{ role: 'model', parts }],
+    };
+  },
 };
 
 const folders = {
@@ -101,6 +113,11 @@ const folders = {
       if (block['type'] === 'tool_use') block['input'] = parse(inputs[index] ?? '');
     return { content };
   },
+  gemini(frames: Fields[]): Fields {
+    const candidates = frames.map((frame) => (frame['candidates'] as [Fields])[0]);
+    const parts = candidates.flatMap(({ content }) => (content as { parts: Fields[] }).parts);
+    return { candidates: [{ ...candidates.at(-1), content: { parts } }] };
+  },
 };
 
 /** Writes what a client sends after an answer: its calls with results, and a question. */
@@ -122,6 +139,17 @@ export function writeNext(
         ...back,
         ...calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: result })),
         { role: 'user', content: question },
+      ];
+    case 'gemini':
+      return [
+        ...back,
+        {
+          role: 'user',
+          parts: [
+            ...calls.map(({ id, name }) => ({ functionResponse: { id, name, response: { output: result } } })),
+            { text: question },
+          ],
+        },
       ];
     default:
       return [

@@ -92,7 +92,8 @@ const id = fc.constantFrom(
 );
 const names = ['get_weather', '21st_magic_component', '_private', 'mcp__server__tool-name', `long_${'n'.repeat(59)}`];
 const longName = `mcp__${'very_long_'.repeat(11)}tool`;
-const nameOf = (api: InboundApi) => fc.constantFrom(...names, ...(api === 'messages' ? [longName] : []));
+const nameOf = (api: InboundApi) =>
+  fc.constantFrom(...names, ...(api === 'messages' || api === 'gemini' ? [longName] : []));
 
 const property = fc.constantFrom(
   { type: 'string' },
@@ -213,30 +214,32 @@ const toolsOf = (api: InboundApi): fc.Arbitrary<TalkTool[]> =>
   );
 
 /** Any conversation. */
-export const talk: fc.Arbitrary<Talk> = fc.constantFrom<InboundApi>('responses', 'chat', 'messages').chain((api) =>
-  toolsOf(api).chain((tools) =>
-    fc.record({
-      api: fc.constant(api),
-      stream: fc.boolean(),
-      entries: fc.array(entryOf(api), { minLength: 1, maxLength: 6 }),
-      tools: fc.constant(tools),
-      choice: maybe(
-        tools.length === 0
-          ? fc.constantFrom<Talk['choice']>('auto', 'none')
-          : fc.constantFrom<Talk['choice']>('auto', 'none', 'required', { name: tools[0]!.name }),
-      ),
-      format: maybe(
-        fc.oneof(
-          fc.constant('json_object' as const),
-          object.map((each) => ({ schema: each })),
+export const talk: fc.Arbitrary<Talk> = fc
+  .constantFrom<InboundApi>('responses', 'chat', 'messages', 'gemini')
+  .chain((api) =>
+    toolsOf(api).chain((tools) =>
+      fc.record({
+        api: fc.constant(api),
+        stream: fc.boolean(),
+        entries: fc.array(entryOf(api), { minLength: 1, maxLength: 6 }),
+        tools: fc.constant(tools),
+        choice: maybe(
+          tools.length === 0
+            ? fc.constantFrom<Talk['choice']>('auto', 'none')
+            : fc.constantFrom<Talk['choice']>('auto', 'none', 'required', { name: tools[0]!.name }),
         ),
-        5,
-      ),
-      settings,
-      cached: fc.oneof(
-        { weight: 4, arbitrary: fc.constant<('5m' | '1h')[]>([]) },
-        { weight: 1, arbitrary: fc.array(fc.constantFrom<'5m' | '1h'>('5m', '1h'), { minLength: 1, maxLength: 3 }) },
-      ),
-    }),
-  ),
-);
+        format: maybe(
+          fc.oneof(
+            fc.constant('json_object' as const),
+            object.map((each) => ({ schema: each })),
+          ),
+          5,
+        ),
+        settings,
+        cached: fc.oneof(
+          { weight: 4, arbitrary: fc.constant<('5m' | '1h')[]>([]) },
+          { weight: 1, arbitrary: fc.array(fc.constantFrom<'5m' | '1h'>('5m', '1h'), { minLength: 1, maxLength: 3 }) },
+        ),
+      }),
+    ),
+  );

@@ -6,9 +6,12 @@ const dataOf = (text: string): string => Buffer.from(text).toString('base64');
 const has = <T>(name: string, value: T | undefined): Fields => (value === undefined ? {} : { [name]: value });
 
 /** Writes a conversation in the format of its API. */
-export const writeTalk = (talk: Talk): Fields => ({ stream: talk.stream, ...writers[talk.api](talk) });
+export const writeTalk = (talk: Talk): Fields => ({
+  ...(talk.api !== 'gemini' && { stream: talk.stream }), // its path says so
+  ...writers[talk.api](talk),
+});
 
-const writers = { chat: writeChat, responses: writeResponses, messages: writeMessages };
+const writers = { chat: writeChat, responses: writeResponses, messages: writeMessages, gemini: writeGemini };
 
 function writeChat({ entries, tools, choice, format, settings, cached }: Talk): Fields {
   const { temperature, top_p, stop, max, effort, seed, penalty, parallel, verbosity, user } = settings;
@@ -220,4 +223,81 @@ function messageImage(url: string): Fields {
     type: 'image',
     source: found ? { type: 'base64', media_type: found[1], data: found[2] } : { type: 'url', url },
   };
+}
+
+function writeGemini({ entries, tools, choice, format, settings }: Talk): Fields {
+  const { temperature, top_p, stop, max, effort, seed, penalty, user } = settings;
+  const system = entries.flatMap((entry) =>
+    entry.kind === 'system' && entry.text.trim() ? [{ text: entry.text }] : [],
+  );
+  const contents = entries.flatMap(geminiContents);
+  const modes = { auto: 'AUTO', none: 'NONE', required: 'ANY' };
+  const chosen = typeof choice === 'object' ? { mode: 'ANY', allowedFunctionNames: [choice.name] } : undefined;
+  return {
+    contents: contents.length > 0 ? contents : [{ role: 'user', parts: [{ text: 'Hi' }] }],
+    ...(system.length > 0 && { systemInstruction: { parts: system } }),
+    ...(tools.length > 0 && {
+      tools: [
+        {
+          functionDeclarations: tools.map(({ name, description, schema }) => ({
+            name,
+            ...has('description', description),
+            ...has('parametersJsonSchema', schema),
+          })),
+        },
+      ],
+    }),
+    ...(choice !== undefined && {
+      toolConfig: { functionCallingConfig: chosen ?? { mode: modes[choice as keyof typeof modes] } },
+    }),
+    generationConfig: {
+      ...(format && { responseMimeType: 'application/json' }),
+      ...(typeof format === 'object' && { responseJsonSchema: format.schema }),
+      ...has('temperature', temperature),
+      ...has('topP', top_p),
+      ...has('stopSequences', stop?.slice(0, 5)),
+      ...has('maxOutputTokens', max),
+      ...has('seed', seed),
+      ...has('frequencyPenalty', penalty),
+      ...(effort && ['minimal', 'low', 'medium', 'high'].includes(effort)
+        ? { thinkingConfig: { thinkingLevel: effort.toUpperCase() } }
+        : {}),
+    },
+    ...has('user', user),
+  };
+}
+
+function geminiContents(entry: Entry): Fields[] {
+  if (entry.kind === 'system') return [];
+  if (entry.kind === 'user') {
+    const parts = entry.parts.map((part): Fields => {
+      if (part.kind === 'text') return { text: part.text };
+      if (part.kind === 'image') return geminiImage(part.url);
+      return { inlineData: { mimeType: 'text/plain', displayName: part.name, data: dataOf(part.text) } };
+    });
+    return [{ role: 'user', parts }];
+  }
+  const parts = [
+    ...(entry.thoughts === undefined ? [] : [{ text: entry.thoughts, thought: true }]),
+    ...(entry.text === '' ? [] : [{ text: entry.text }]),
+    ...entry.calls.map(({ id, name, input }) => ({ functionCall: { id, name, args: input } })),
+  ];
+  const results = answered(entry.calls).map(({ id, name, result }) => ({
+    functionResponse: {
+      id,
+      name,
+      response: { output: result.text },
+      ...(result.image?.startsWith('data:') && { parts: [geminiImage(result.image)] }),
+    },
+  }));
+  return [
+    ...(parts.length === 0 ? [] : [{ role: 'model', parts }]),
+    ...(results.length === 0 ? [] : [{ role: 'user', parts: results }]),
+  ];
+}
+
+function geminiImage(url: string): Fields {
+  const found = /^data:([^;]+);base64,(.*)$/.exec(url);
+  if (found) return { inlineData: { mimeType: found[1], data: found[2] } };
+  return { fileData: { mimeType: 'image/png', fileUri: url } };
 }

@@ -1,6 +1,6 @@
 import type { McpAccess, McpError, McpResult, McpTool } from '../../../domain/mcp.ts';
 import type { HostedForm, ServerTool, ToolOutcome } from '../../../tools/server-tool.ts';
-import type { OfferedServerTool } from '../planned-call.ts';
+import type { OfferedServerTool } from '../../run/server-tools.ts';
 import type { McpEntry } from './read-entry.ts';
 import { writeMcpResult } from './write-result.ts';
 
@@ -54,10 +54,10 @@ export function offerCall(
     itemPrefix: 'mcp_',
     hosted: call,
     item: () => ({ ...fields, output: null, error: null }),
-    async execute(input, _parameters, { signal }) {
+    async execute(input, _parameters, { signal, takesImages }) {
       const given = { name: tool.name, arguments: input as Record<string, unknown> }; // checked: a JSON object
       try {
-        return writeOutcome(await access.client.callTool(server, given, signal), fields);
+        return writeOutcome(await access.client.callTool(server, given, signal), fields, takesImages);
       } catch (error) {
         if (!isMcpError(error)) throw error;
         const { fault, code } = error;
@@ -85,11 +85,13 @@ export const offerApproval = ({ entry, tool, name, description }: McpOffer): Off
     execute: () => ({ result: {}, item: { server_label: entry.label, name: tool.name }, endsResponse: true }),
   });
 
-function writeOutcome(result: McpResult, fields: object): ToolOutcome {
-  const text = writeMcpResult(result);
-  if (!result.isError) return { result: { output: text }, item: { ...fields, output: text, error: null } };
-  const error = { type: 'mcp_tool_execution_error', content: [{ type: 'text', text }] };
-  return { result: { error: text }, item: { ...fields, output: null, error } };
+/** The item has the result without its images, because a later request sends it back as text. */
+function writeOutcome(result: McpResult, fields: object, takesImages: boolean): ToolOutcome {
+  const { text, images } = writeMcpResult(result, takesImages);
+  const plain = images.length > 0 ? writeMcpResult(result, false).text : text;
+  if (!result.isError) return { result: { output: text }, images, item: { ...fields, output: plain, error: null } };
+  const error = { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: plain }] };
+  return { result: { error: text }, images, item: { ...fields, output: null, error } };
 }
 
 /** Writes an error as the interface has it. @see docs/reference/items.md */

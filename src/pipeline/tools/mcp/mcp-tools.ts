@@ -2,9 +2,15 @@ import type { InputItem } from '../../../domain/items.ts';
 import type { McpAccess } from '../../../domain/mcp.ts';
 import type { RequestSettings } from '../../../domain/request.ts';
 import type { Run } from '../../run/run.ts';
-import type { ApprovedCalls, McpPart, OpenMcp, PreparedTools, PrepareTools } from '../../run/server-tools.ts';
+import type {
+  ApprovedCalls,
+  McpPart,
+  OfferedServerTool,
+  OpenMcp,
+  PrepareTools,
+  PreparedTools,
+} from '../../run/server-tools.ts';
 import { createStep, type ResponseStep } from '../../run/step.ts';
-import type { OfferedServerTool } from '../planned-call.ts';
 import { type McpOffer, offerApproval, offerCall } from './create-mcp-tool.ts';
 import { LeadingSink } from './leading-sink.ts';
 import { openServers } from './open-servers.ts';

@@ -4,7 +4,7 @@ import { createId } from '../../../domain/ids.ts';
 import type { McpAccess } from '../../../domain/mcp.ts';
 import type { Run } from '../../run/run.ts';
 import type { ToolCall } from '../../run/step.ts';
-import type { OfferedServerTool } from '../planned-call.ts';
+import type { OfferedServerTool } from '../../run/server-tools.ts';
 import { findApproved } from './approvals.ts';
 import { type McpOffer, offerCall } from './create-mcp-tool.ts';
 import { checkToolCount, listMcpTools, type McpListing } from './list-tools.ts';

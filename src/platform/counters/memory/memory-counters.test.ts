@@ -60,14 +60,20 @@ describe('counters: memory alone', () => {
   it('counts anew after the clock was set back, and does not wait until it is as late again', () => {
     let nowMs = start + 7_200_000;
     const counters = new MemoryCounters(() => nowMs);
-    const limits = { requests_per_minute: 2, tokens_per_minute: 0, concurrent_streams: 0 };
+    const limits = { requests_per_minute: 2, tokens_per_minute: 0, concurrent_requests: 0 };
     const admit = () =>
-      counters.admit({ id: `gen-${++made}`, scopes: [{ id: 'key k', limits }], isStream: false, leaseMs: 1 });
-    for (let time = 0; time < 2; time++) expect(admit()).toBeUndefined();
+      counters.admit({
+        id: `gen-${++made}`,
+        scopes: [{ id: 'key k', limits }],
+        isConcurrent: false,
+        tokens: 0,
+        leaseMs: 1,
+      });
+    for (let time = 0; time < 2; time++) expect(admit()).toHaveProperty('atMs');
     nowMs -= 30_000; // within the minute what was counted still is
     expect(admit()).toMatchObject({ limit: 'requests_per_minute' });
     nowMs = start;
-    for (let time = 0; time < 2; time++) expect(admit()).toBeUndefined();
+    for (let time = 0; time < 2; time++) expect(admit()).toHaveProperty('atMs');
     expect(admit()).toMatchObject({ limit: 'requests_per_minute', freeInMs: 60_000 - (start % 1000) });
   });
 

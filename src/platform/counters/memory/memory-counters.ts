@@ -1,6 +1,15 @@
 import { currentTimeMs } from '../../../domain/clock.ts';
 import { type AccountState, addSpent, findBudgetRefusal, openAccount, updateAccount } from '../accounts.ts';
-import type { Admission, BudgetRefusal, Claim, Counters, RateRefusal, Reservation, Settlement } from '../counters.ts';
+import type {
+  Admission,
+  BudgetRefusal,
+  Claim,
+  Counters,
+  AdmissionOutcome,
+  RateDecision,
+  Reservation,
+  Settlement,
+} from '../counters.ts';
 import { admitTo, leaveFrom, RateWindow } from '../rates.ts';
 
 /** Maximum number of keys, workspaces and models. Beyond it, the least recent one is removed. 1 KB each. */
@@ -48,12 +57,12 @@ export class MemoryCounters implements Counters {
     return this.accounts.size;
   }
 
-  admit(admission: Admission): RateRefusal | undefined {
+  admit(admission: Admission): RateDecision {
     return admitTo(this.windowsOf(admission), admission, this.now());
   }
 
-  leave(admission: Admission, tokens: number, isTakenBack = false): void {
-    leaveFrom(this.windowsOf(admission), admission, { tokens, isTakenBack }, this.now());
+  leave(admission: Admission, outcome: AdmissionOutcome): void {
+    leaveFrom(this.windowsOf(admission), admission, outcome, this.now());
   }
 
   reserve(reservation: Reservation): BudgetRefusal | undefined {

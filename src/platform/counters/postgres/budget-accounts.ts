@@ -1,5 +1,5 @@
-import type { ClientBase, Pool } from 'pg';
 import type { AccountState } from '../accounts.ts';
+import type { Transaction } from './transactions.ts';
 
 /** A row of the table `budget_accounts`: the spending in each window, and the sum of its rows in `budget_holds`. */
 export interface StoredAccount extends AccountState {
@@ -17,8 +17,9 @@ export interface LockedAccounts {
 const FORGOTTEN_MS = 2 * 86_400_000;
 
 /** Removes rows of deleted keys, of counts that a correction reset, and of reservations of killed hosts. */
-export async function forgetAccounts(pool: Pool): Promise<void> {
-  await pool.query(`
+export async function forgetAccounts(client: Transaction): Promise<void> {
+  await client.query({
+    text: `
     with gone as (
       delete from budget_accounts where id in (
         select id from budget_accounts as old
@@ -28,11 +29,12 @@ export async function forgetAccounts(pool: Pool): Promise<void> {
             where account = old.id and expires_at_ms > extract(epoch from clock_timestamp()) * 1000)
         for update skip locked)
       returning id)
-    delete from budget_holds using gone where account = gone.id`);
+    delete from budget_holds using gone where account = gone.id`,
+  });
 }
 
 /** Locks the rows of these accounts until the end of the transaction. Inserts missing ones. */
-export async function lockAccounts(client: ClientBase, ids: Iterable<string>): Promise<LockedAccounts> {
+export async function lockAccounts(client: Transaction, ids: Iterable<string>): Promise<LockedAccounts> {
   const { rows } = await client.query<{
     id: string;
     held_nano_usd: string;
@@ -66,7 +68,7 @@ export async function lockAccounts(client: ClientBase, ids: Iterable<string>): P
 }
 
 /** Writes locked rows. */
-export async function writeAccounts(client: ClientBase, accounts: ReadonlyMap<string, StoredAccount>): Promise<void> {
+export async function writeAccounts(client: Transaction, accounts: ReadonlyMap<string, StoredAccount>): Promise<void> {
   const rows = [...accounts];
   const list = (values: readonly (bigint | number)[]) => `{${values.join(',')}}`;
   await client.query({

@@ -1,4 +1,4 @@
-import type { ClientBase } from 'pg';
+import type { Transaction } from './transactions.ts';
 
 /** A row of `budget_holds`: the amount of one reservation in one account. */
 export interface ReservationRow {
@@ -24,7 +24,7 @@ const readHold = ({ id, account, nano_usd }: HoldColumns): ReservationRow => ({
  * @returns the deleted rows; none for a reservation that was settled before
  */
 export async function takeReservations(
-  client: ClientBase,
+  client: Transaction,
   taken: { settled: readonly string[]; ended: readonly string[]; accounts: readonly string[]; nowMs: number },
 ): Promise<ReservationRow[]> {
   const { rows } = await client.query<HoldColumns>({
@@ -45,7 +45,7 @@ export async function takeReservations(
  * @returns the new rows; a host retries a reservation without a response
  */
 export async function addReservations(
-  client: ClientBase,
+  client: Transaction,
   holds: readonly (ReservationRow & { expiresAtMs: number })[],
 ): Promise<ReservationRow[]> {
   if (holds.length === 0) return [];

@@ -1,11 +1,11 @@
-import type { Pool, PoolClient } from 'pg';
 import { readPostgresSettings } from '../../postgres-settings.ts';
 import { addSpent, findBudgetRefusal, updateAccount } from '../accounts.ts';
 import type {
   Admission,
   BudgetRefusal,
   Claim,
-  RateRefusal,
+  AdmissionOutcome,
+  RateDecision,
   Reservation,
   Settlement,
   SharedCounters,
@@ -17,12 +17,13 @@ import { admitTo, leaveFrom } from '../rates.ts';
 import { forgetAccounts, lockAccounts, type StoredAccount, writeAccounts } from './budget-accounts.ts';
 import { addReservations, type ReservationRow, takeReservations } from './budget-reservations.ts';
 import { forgetWindows, lockWindows, writeWindows } from './rate-windows.ts';
+import { createTransactions, type Transaction } from './transactions.ts';
 
 /** One for rates, one for money, one for a ping. */
 const CONNECTIONS = 3;
 const FORGET_EVERY_MS = 600_000;
 
-type RateJob = { admission: Admission; left?: { tokens: number; isTakenBack: boolean } };
+type RateJob = { admission: Admission; left?: AdmissionOutcome };
 /**
  * `released`: reservations of ended requests in the accounts of the reservation. The reservation itself reserves
  * nothing.
@@ -49,21 +50,19 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
     application_name: 'headgate counters',
     connectionTimeoutMillis: limitMs,
     query_timeout: limitMs,
-    // The server also ends such queries, so that it releases the locks of an unreachable host.
-    statement_timeout: limitMs,
-    idle_in_transaction_session_timeout: limitMs,
     keepAlive: true,
   });
   pool.on('error', () => {}); // as in storage/postgres/open.ts
   pool.on('connect', (client) => client.on('error', () => {}));
+  const transact = createTransactions(pool, limitMs);
 
   const runRates = createBatcher((jobs: RateJob[]) =>
-    transact(pool, async (client) => {
+    transact(async (client) => {
       const locked = await lockWindows(
         client,
         new Set(jobs.flatMap(({ admission }) => admission.scopes.map(({ id }) => id))),
       );
-      const answers = jobs.map(({ admission, left }): RateRefusal | undefined => {
+      const answers = jobs.map(({ admission, left }): RateDecision | undefined => {
         const windows = admission.scopes.map(({ id }) => locked.windows.get(id)!);
         if (left === undefined) return admitTo(windows, admission, locked.nowMs);
         leaveFrom(windows, admission, left, locked.nowMs);
@@ -74,15 +73,15 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
     }),
   );
   const known = new KnownEpochs();
-  const runBudgets = createBatcher((jobs: BudgetJob[]) => transact(pool, (client) => keepBooks(client, jobs, known)));
+  const runBudgets = createBatcher((jobs: BudgetJob[]) => transact((client) => keepBooks(client, jobs, known)));
   // Repeated at the next interval.
-  const forget = () => Promise.all([forgetWindows(pool), forgetAccounts(pool)]).catch(() => {});
+  const forget = () => Promise.all([transact(forgetWindows), transact(forgetAccounts)]).catch(() => {});
   const forgetting = setInterval(() => void forget(), FORGET_EVERY_MS).unref();
 
   return {
-    admit: (admission) => runRates({ admission }),
-    async leave(admission, tokens, isTakenBack = false) {
-      await runRates({ admission, left: { tokens, isTakenBack } });
+    admit: async (admission) => (await runRates({ admission }))!, // only `left` has no answer
+    async leave(admission, left) {
+      await runRates({ admission, left });
     },
     async reserve(reservation) {
       const answer = await runBudgets({ reservation });
@@ -95,7 +94,8 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
     async release(ids, claims) {
       await runBudgets({ reservation: { id: '', claims, reservationMs: 0 }, released: ids });
     },
-    ping: async () => void (await pool.query('select 1 from budget_accounts limit 1')),
+    // A standby reads, but locks nothing.
+    ping: async () => void (await pool.query('select 1 from budget_accounts limit 1 for update skip locked')),
     close() {
       clearInterval(forgetting);
       return pool.end();
@@ -103,7 +103,7 @@ export async function openPostgresCounters(url: string, limitMs: number): Promis
   };
 }
 
-async function keepBooks(client: PoolClient, jobs: readonly BudgetJob[], known: KnownEpochs): Promise<BudgetAnswer[]> {
+async function keepBooks(client: Transaction, jobs: readonly BudgetJob[], known: KnownEpochs): Promise<BudgetAnswer[]> {
   const names = new Set(jobs.flatMap(({ reservation }) => reservation.claims.map(({ account }) => account)));
   const { accounts, nowMs } = await lockAccounts(client, names);
   const settled = jobs.flatMap(({ reservation, settlement }) => (settlement ? [reservation.id] : []));
@@ -163,21 +163,4 @@ function findUnready(
     if (epoch === 0) unready = 'unknown';
   }
   return unready;
-}
-
-/** Closes a connection after a failure, because a late result could be mistaken for that of the next query. */
-async function transact<Answer>(pool: Pool, work: (client: PoolClient) => Promise<Answer>): Promise<Answer> {
-  const client = await pool.connect();
-  let failure: Error | undefined;
-  try {
-    await client.query('begin');
-    const answer = await work(client);
-    await client.query('commit');
-    return answer;
-  } catch (error) {
-    failure = error as Error; // the driver throws nothing else
-    throw error;
-  } finally {
-    client.release(failure);
-  }
 }

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
 import { startPostgres } from '../../../testing/postgres.ts';
+import { startTransactionPooler } from '../../../testing/transaction-pooler.ts';
 import { openPostgresStorage } from '../../storage/postgres/open.ts';
 import { testCounters, testSharedCounters } from '../contract.ts';
 import { forgetAccounts } from './budget-accounts.ts';
@@ -18,11 +19,23 @@ if ('skipped' in server) {
   await storage.close();
   const open = () => openPostgresCounters(server.url, 5000);
   testCounters('postgres', open);
+  // https://github.com/logto-io/logto/issues/8065, https://github.com/flipt-io/flipt/issues/1750
+  const pooler = await startTransactionPooler(server.url);
+  afterAll(() => pooler.stop());
+  testCounters('postgres behind a pooler of transactions', () => openPostgresCounters(pooler.url, 5000));
   testSharedCounters('postgres', open, async () => {
     const client = new pg.Client({ connectionString: server.url });
     await client.connect();
     await client.query('truncate rate_windows, budget_accounts, budget_holds');
     await client.end();
+  });
+
+  it('counters: postgres: a standby does not respond to a ping', async () => {
+    const url = new URL(server.url);
+    url.searchParams.set('options', '-c default_transaction_read_only=on');
+    const counters = await openPostgresCounters(url.href, 5000);
+    await expect(counters.ping()).rejects.toThrow('read-only transaction');
+    await counters.close();
   });
 
   it('counters: postgres: forget accounts that nobody asks for, and no others', async () => {

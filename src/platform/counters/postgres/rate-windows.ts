@@ -1,9 +1,9 @@
-import type { ClientBase, Pool } from 'pg';
 import { RateWindow } from '../rates.ts';
+import type { Transaction } from './transactions.ts';
 
 /**
  * A row of the table `rate_windows`: the counts of a scope in the last minute, as bytes of `RollingCounts`, and its
- * open streams as JSON, admission → when it counts as closed.
+ * requests in flight as JSON (`streams`), admission → when it counts as ended.
  */
 export interface LockedWindows {
   windows: Map<string, RateWindow>;
@@ -11,11 +11,11 @@ export interface LockedWindows {
   nowMs: number;
 }
 
-/** Age after which a row has no counts, unless a stream is open. */
+/** Age after which a row has no counts, unless a request is in flight. */
 const FORGOTTEN_MS = 3_600_000;
 
 /** Locks the rows of these scopes until the end of the transaction. Inserts missing ones. */
-export async function lockWindows(client: ClientBase, ids: Iterable<string>): Promise<LockedWindows> {
+export async function lockWindows(client: Transaction, ids: Iterable<string>): Promise<LockedWindows> {
   const { rows } = await client.query<{ id: string; counts: Buffer; streams: string; now_ms: string }>({
     name: 'lock-rate-windows',
     // All hosts lock in the same order, which prevents deadlocks.
@@ -31,8 +31,8 @@ export async function lockWindows(client: ClientBase, ids: Iterable<string>): Pr
   for (const row of rows) {
     const window = new RateWindow();
     if (row.counts.length > 0) window.counts.restore(row.counts);
-    for (const [id, closedAtMs] of Object.entries(JSON.parse(row.streams) as Record<string, number>)) {
-      window.streams.set(id, closedAtMs);
+    for (const [id, endsAtMs] of Object.entries(JSON.parse(row.streams) as Record<string, number>)) {
+      window.open.set(id, endsAtMs);
     }
     windows.set(row.id, window);
     nowMs = Math.max(nowMs, Number(row.now_ms));
@@ -41,7 +41,7 @@ export async function lockWindows(client: ClientBase, ids: Iterable<string>): Pr
 }
 
 /** Writes locked rows. */
-export async function writeWindows(client: ClientBase, { windows, nowMs }: LockedWindows): Promise<void> {
+export async function writeWindows(client: Transaction, { windows, nowMs }: LockedWindows): Promise<void> {
   const rows = [...windows];
   await client.query({
     name: 'write-rate-windows',
@@ -52,17 +52,19 @@ export async function writeWindows(client: ClientBase, { windows, nowMs }: Locke
     values: [
       rows.map(([id]) => id),
       rows.map(([, { counts }]) => Buffer.from(counts.save())),
-      rows.map(([, { streams }]) => JSON.stringify(Object.fromEntries(streams))),
+      rows.map(([, { open }]) => JSON.stringify(Object.fromEntries(open))),
       nowMs,
     ],
   });
 }
 
 /** Removes rows of keys and models that are no longer used. */
-export async function forgetWindows(pool: Pool): Promise<void> {
-  await pool.query(`
+export async function forgetWindows(client: Transaction): Promise<void> {
+  await client.query({
+    text: `
     delete from rate_windows where id in (
       select id from rate_windows
       where streams = '{}' and touched_at_ms < extract(epoch from clock_timestamp()) * 1000 - ${FORGOTTEN_MS}
-      for update skip locked)`);
+      for update skip locked)`,
+  });
 }

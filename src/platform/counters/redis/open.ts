@@ -7,14 +7,23 @@ import type {
   Admission,
   BudgetRefusal,
   Claim,
-  RateRefusal,
+  RateDecision,
   Reservation,
   Settlement,
   SharedCounters,
   Unready,
 } from '../counters.ts';
 import { KnownEpochs } from '../known-epochs.ts';
-import { admitScript, CURRENT, FIRST_USE, leaveScript, releaseScript, reserveScript, settleScript } from './scripts.ts';
+import {
+  ADMITTED,
+  admitScript,
+  CURRENT,
+  FIRST_USE,
+  leaveScript,
+  releaseScript,
+  reserveScript,
+  settleScript,
+} from './scripts.ts';
 
 /** The braces put all keys into one slot of a Cluster, because scripts require that. */
 const prefix = '{headgate}:';
@@ -139,17 +148,34 @@ export function openRedisCounters(urls: string, connectMs: number, sentinels?: S
     get connectionError() {
       return connectionError;
     },
-    async admit(admission): Promise<RateRefusal | undefined> {
-      const { id, scopes, isStream, leaseMs } = admission;
+    async admit(admission): Promise<RateDecision> {
+      const { id, scopes, isConcurrent, tokens, leaseMs } = admission;
       const limits = scopes.flatMap((scope) => rateLimitNames.map((name) => scope.limits[name]));
       const keys = keysOfScopes(admission);
-      const values = [id, isStream ? 1 : 0, leaseMs, ...limits];
-      const [scope, limit, freeInMs] = await run().headgateAdmit(keys.length, ...keys, ...values);
-      return scope === undefined ? undefined : { scope, limit: rateLimitNames[limit!]!, freeInMs: freeInMs! };
+      const values = [id, isConcurrent ? 1 : 0, leaseMs, Math.round(tokens), ...limits];
+      const [scope, ...answer] = await run().headgateAdmit(keys.length, ...keys, ...values);
+      if (scope !== ADMITTED) {
+        const [limit, freeInMs, remaining, isReserved] = answer;
+        return {
+          scope: scope!,
+          limit: rateLimitNames[limit!]!,
+          remaining: remaining!,
+          isReserved: isReserved === 1,
+          freeInMs: freeInMs!,
+        };
+      }
+      const [atMs, ...counts] = answer;
+      return {
+        atMs: atMs!,
+        counts: scopes.map((_, at) => ({ requests: counts[at * 2]!, tokens: counts[at * 2 + 1]! })),
+      };
     },
-    async leave(admission, tokens, isTakenBack = false) {
+    async leave(admission, { tokens, admittedAtMs, isTakenBack = false }) {
       const keys = keysOfScopes(admission);
-      await run().headgateLeave(keys.length, ...keys, admission.id, Math.round(tokens), isTakenBack ? 1 : 0);
+      const isKnown = tokens !== undefined && admittedAtMs !== undefined;
+      const reservation = isKnown ? [Math.floor(admittedAtMs / 1000), Math.round(admission.tokens)] : [0, 0];
+      const values = [admission.id, Math.round(tokens ?? 0), isTakenBack ? 1 : 0, ...reservation];
+      await run().headgateLeave(keys.length, ...keys, ...values);
     },
     async reserve({ id, claims, reservationMs }: Reservation): Promise<BudgetRefusal | Unready | undefined> {
       const keys = keysOfClaims(claims);
@@ -185,7 +211,8 @@ export function openRedisCounters(urls: string, connectMs: number, sentinels?: S
       await becomeReady(client);
       if (client instanceof Redis && !sentinels) await findMode(client);
       await becomeReady(client);
-      await client.exists(`${prefix}ping`); // at the node that has the keys
+      // At the node that has the keys. It writes, because a replica and a server without memory read.
+      await client.hset(`${prefix}ping`, 'at', Date.now());
     },
     async readTime() {
       const [seconds, microseconds] = await client.time();
@@ -210,6 +237,8 @@ interface Server extends Pick<RedisOptions, 'username' | 'password' | 'db' | 'fa
 function readServer(text: string): Server {
   const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(text);
   const family = searchParams.get('family');
+  // The parameter of redis-py, for servers that sign their certificate themselves: https://github.com/mozilla/fx-private-relay/pull/5131
+  const isUnverified = /^(cert_)?none$/i.test(searchParams.get('ssl_cert_reqs') ?? '');
   return {
     host: hostname.replace(/^\[|\]$/g, '') || 'localhost',
     port: port === '' ? undefined : Number(port),
@@ -217,7 +246,7 @@ function readServer(text: string): Server {
     ...(password !== '' && { password: decodeURIComponent(password) }),
     ...(pathname.length > 1 && { db: Number(pathname.slice(1)) }),
     ...(family !== null && { family: Number(family) }),
-    ...(['rediss:', 'valkeys:'].includes(protocol) && { tls: {} }),
+    ...(['rediss:', 'valkeys:'].includes(protocol) && { tls: isUnverified ? { rejectUnauthorized: false } : {} }),
   };
 }
 

@@ -1,11 +1,12 @@
 import { MAX_AHEAD_MS } from '../accounts.ts';
+import { PLACE_RETRY_MS, RESERVED_RETRY_MS } from '../rates.ts';
 
 /*
  * The rules of `rates.ts` and `accounts.ts` as scripts for Redis and Valkey. Each script is atomic. `contract.ts`
  * requires the same behavior of both.
  *
- * A scope has two keys: a hash of counts (`r<second>`, `t<second>`), and a sorted set of open streams by the time at
- * which they count as closed. An account has two keys: a hash, and a sorted set of reservations (`<nano-dollars>
+ * A scope has two keys: a hash of counts (`r<second>`: requests, `t<second>`: tokens, `h<second>`: reserved tokens), and a
+ * sorted set of requests in flight by the time at which they count as ended. An account has two keys: a hash, and a sorted set of reservations (`<nano-dollars>
  * <reservation>`) by expiry. The hash has the creation time `e`, the reserved sum `held`, and for each window its start
  * `s1`… and its spending `n1`….
  *
@@ -34,14 +35,22 @@ local function update(account, window, start, booked)
 end
 `;
 
+/** The first number of the answer to an admitted request. */
+export const ADMITTED = -1;
+
 /**
- * KEYS: counts and streams of each scope. ARGV: id, whether it is a stream (1, 0), lease (ms), then for each scope its
- * limits of requests, tokens and streams. Returns nothing, or the scope (from 0), the limit (0: requests, 1: tokens, 2:
- * streams) and the milliseconds until it may admit a request again.
+ * KEYS: counts and requests in flight of each scope. ARGV: id, whether it counts as concurrent (1, 0), lease (ms), tokens
+ * to reserve, then for each scope its limits of requests, tokens and concurrent requests. Returns `ADMITTED`, the time
+ * (ms) and for each scope its requests and its tokens; or the scope (from 0), the limit (0: requests, 1: tokens, 2:
+ * concurrent requests), the milliseconds until it may admit a request again, what remains and whether the rest is
+ * reserved (1, 0).
  */
 export const admitScript = `${now}
 local slice = math.floor(now / 1000)
 local oldest = slice - 59
+local wanted = tonumber(ARGV[4])
+local kinds = { r = 1, t = 2, h = 3 }
+local answer = { ${ADMITTED}, now }
 
 local function freeIn(counts, sum, limit)
   for each = oldest, slice do
@@ -53,15 +62,15 @@ end
 
 for scope = 0, #KEYS / 2 - 1 do
   local key = KEYS[scope * 2 + 1]
-  local limits = { tonumber(ARGV[scope * 3 + 4]), tonumber(ARGV[scope * 3 + 5]) }
-  local open = tonumber(ARGV[scope * 3 + 6])
+  local limits = { tonumber(ARGV[scope * 3 + 5]), tonumber(ARGV[scope * 3 + 6]) }
+  local places = tonumber(ARGV[scope * 3 + 7])
+  local sums = { 0, 0, 0 }
   if limits[1] > 0 or limits[2] > 0 then
-    local counts = { {}, {} }
-    local sums = { 0, 0 }
+    local counts = { {}, {}, {} }
     local old = {}
     local fields = redis.call('HGETALL', key)
     for at = 1, #fields, 2 do
-      local kind = string.sub(fields[at], 1, 1) == 'r' and 1 or 2
+      local kind = kinds[string.sub(fields[at], 1, 1)]
       local second = tonumber(string.sub(fields[at], 2))
       if second < oldest or second >= slice + 60 then
         old[#old + 1] = fields[at]
@@ -73,29 +82,39 @@ for scope = 0, #KEYS / 2 - 1 do
     if #old > 0 then redis.call('HDEL', key, unpack(old)) end
     for kind = 1, 2 do
       if limits[kind] > 0 and sums[kind] >= limits[kind] then
-        return { scope, kind - 1, freeIn(counts[kind], sums[kind], limits[kind]) }
+        return { scope, kind - 1, freeIn(counts[kind], sums[kind], limits[kind]), 0, 0 }
       end
     end
+    local used = sums[2] + sums[3]
+    if limits[2] > 0 and sums[3] > 0 and used + wanted > limits[2] then
+      return { scope, 1, ${RESERVED_RETRY_MS}, math.max(0, limits[2] - used), 1 }
+    end
   end
-  if ARGV[2] == '1' and open > 0 then
+  if ARGV[2] == '1' and places > 0 then
     redis.call('ZREMRANGEBYSCORE', KEYS[scope * 2 + 2], '-inf', now)
-    if redis.call('ZCARD', KEYS[scope * 2 + 2]) >= open then return { scope, 2, 1000 } end
+    if redis.call('ZCARD', KEYS[scope * 2 + 2]) >= places then return { scope, 2, ${PLACE_RETRY_MS}, 0, 0 } end
   end
+  answer[scope * 2 + 3] = sums[1] + 1
+  answer[scope * 2 + 4] = sums[2] + sums[3] + wanted
 end
 
 for scope = 0, #KEYS / 2 - 1 do
-  local key, streams = KEYS[scope * 2 + 1], KEYS[scope * 2 + 2]
+  local key, open = KEYS[scope * 2 + 1], KEYS[scope * 2 + 2]
   redis.call('HINCRBY', key, string.format('r%d', slice), 1)
+  if wanted > 0 then redis.call('HINCRBY', key, string.format('h%d', slice), wanted) end
   redis.call('PEXPIRE', key, 61000)
-  if ARGV[2] == '1' and tonumber(ARGV[scope * 3 + 6]) > 0 then
-    redis.call('ZADD', streams, now + tonumber(ARGV[3]), ARGV[1])
-    redis.call('PEXPIRE', streams, ARGV[3])
+  if ARGV[2] == '1' and tonumber(ARGV[scope * 3 + 7]) > 0 then
+    redis.call('ZADD', open, now + tonumber(ARGV[3]), ARGV[1])
+    redis.call('PEXPIRE', open, ARGV[3])
   end
 end
-return {}
+return answer
 `;
 
-/** KEYS: as above. ARGV: id, tokens, and whether to take back the newest request (1, 0), so that it does not count. */
+/**
+ * KEYS: as above. ARGV: id, tokens, whether to take back the newest request (1, 0), so that it does not count, then the
+ * second and the tokens of its reservation, which end.
+ */
 export const leaveScript = `${now}
 for at = 1, #KEYS, 2 do
   if ARGV[3] == '1' then
@@ -108,6 +127,9 @@ for at = 1, #KEYS, 2 do
       end
     end
   end
+  local held = string.format('h%d', ARGV[4])
+  local reserved = math.min(tonumber(ARGV[5]), tonumber(redis.call('HGET', KEYS[at], held) or 0))
+  if reserved > 0 then redis.call('HINCRBY', KEYS[at], held, -reserved) end
   if tonumber(ARGV[2]) > 0 then
     redis.call('HINCRBY', KEYS[at], string.format('t%d', math.floor(now / 1000)), ARGV[2])
     redis.call('PEXPIRE', KEYS[at], 61000)

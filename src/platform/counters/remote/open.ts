@@ -14,7 +14,7 @@ export function openRemoteCounters(primary: Peer): Counters {
   const service = primary.use<CountersService>(countersService);
   return {
     admit: (admission) => service.admit(trim(admission)).catch(explain),
-    leave: (admission, tokens, isTakenBack) => service.leave(trim(admission), tokens, isTakenBack).catch(() => {}),
+    leave: (admission, outcome) => service.leave(trim(admission), outcome).catch(() => {}),
     reserve: (reservation) => service.reserve(reservation).catch(explain),
     settle: (reservation, settlement) => service.settle(reservation, settlement).catch(() => {}),
     ping: () => service.ping(),
@@ -23,12 +23,13 @@ export function openRemoteCounters(primary: Peer): Counters {
 }
 
 /** Removes fields of scopes that only their owner needs. */
-const trim = ({ id, scopes, isStream, leaseMs }: Admission): Admission => ({
+const trim = ({ id, scopes, isConcurrent, tokens, leaseMs }: Admission): Admission => ({
   id,
-  isStream,
+  isConcurrent,
+  tokens,
   leaseMs,
-  scopes: scopes.map(({ id, limits: { requests_per_minute, tokens_per_minute, concurrent_streams } }) => {
-    return { id, limits: { requests_per_minute, tokens_per_minute, concurrent_streams } };
+  scopes: scopes.map(({ id, limits: { requests_per_minute, tokens_per_minute, concurrent_requests } }) => {
+    return { id, limits: { requests_per_minute, tokens_per_minute, concurrent_requests } };
   }),
 });
 

@@ -34,8 +34,14 @@ const primary = openPrimary();
 testCounters('remote', async () => primary.openWorker().counters);
 
 describe('counters: remote alone', () => {
-  const limits = { requests_per_minute: 0, tokens_per_minute: 0, concurrent_streams: 1 };
-  const stream = () => ({ id: randomUUID(), scopes: [{ id: 'key k', limits }], isStream: true, leaseMs: 60_000 });
+  const limits = { requests_per_minute: 0, tokens_per_minute: 0, concurrent_requests: 1 };
+  const request = () => ({
+    id: randomUUID(),
+    scopes: [{ id: 'key k', limits }],
+    isConcurrent: true,
+    tokens: 0,
+    leaseMs: 60_000,
+  });
   const reservation = () => ({
     id: randomUUID(),
     reservationMs: 60_000,
@@ -54,12 +60,12 @@ describe('counters: remote alone', () => {
   it('gives back what a worker had open that ended', async () => {
     const { openWorker, counters } = openPrimary();
     const [one, two] = [openWorker(), openWorker()];
-    expect(await one.counters.admit(stream())).toBeUndefined();
+    expect(await one.counters.admit(request())).toHaveProperty('atMs');
     expect(await one.counters.reserve(reservation())).toBeUndefined();
-    expect(await two.counters.admit(stream())).toMatchObject({ limit: 'concurrent_streams' });
+    expect(await two.counters.admit(request())).toMatchObject({ limit: 'concurrent_requests' });
     expect(await two.counters.reserve(reservation())).toMatchObject({ reservedNanoUsd: 10n });
     one.die();
-    await expect.poll(() => counters.admit(stream())).toBeUndefined();
+    await expect.poll(() => counters.admit(request())).toHaveProperty('atMs');
     expect(await two.counters.reserve(reservation())).toBeUndefined();
   });
 
@@ -68,7 +74,7 @@ describe('counters: remote alone', () => {
     const worker = openWorker();
     worker.die();
     const refused = expect.objectContaining({ kind: 'unavailable', retryAfterSeconds: 1 });
-    await expect(worker.counters.admit(stream())).rejects.toEqual(refused);
+    await expect(worker.counters.admit(request())).rejects.toEqual(refused);
     await expect(worker.counters.reserve(reservation())).rejects.toEqual(refused);
     await worker.counters.settle(reservation(), { atMs: 1, costsNanoUsd: [1n] });
   });

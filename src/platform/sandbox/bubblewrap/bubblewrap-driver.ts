@@ -95,7 +95,7 @@ export class BubblewrapDriver implements SandboxDriver {
     const groups = this.#openGroups();
     return groups
       ? `the kernel limits ${groups.controllers.join(', ')} of sandboxes (cgroup v2)`
-      : `the gateway limits the memory of sandboxes, without cgroup v2: ${this.#groupsProblem}`;
+      : `the gateway limits the memory of sandboxes, without cgroup v2 (${this.#groupsProblem})`;
   }
 
   async start(spec: SandboxSpec): Promise<Sandbox> {

@@ -147,6 +147,47 @@ describe.skipIf(problem !== undefined)(`bubblewrap${problem === undefined ? '' :
     await driver.close();
   });
 
+  it.each([
+    ['all processes', 'kill -9 -1'],
+    [
+      'the processes that wait for commands',
+      'for f in /proc/[0-9]*/stat; do read -r p _ _ of _ <$f; ((of == 1 && p != $$)) && kill -9 $p; done',
+    ],
+    [
+      'the processes of commands',
+      'for p in $(ls /proc | grep ^[0-9]); do ((p != $$)) && grep -q 1000 /proc/$p/cmdline && kill -9 $p; done',
+    ],
+  ])('ends commands with a note while a process of an earlier one kills %s', async (_, kill) => {
+    const driver = open();
+    const sandbox = await driver.start({ name: 'one', limits: testLimits });
+    await runShell(sandbox, 'touch on');
+    await runCommand(sandbox, `setsid -f bash -c 'while [ -e on ]; do ${kill}; done' >/dev/null 2>&1`);
+    for (let times = 0; times < 20; times++) {
+      const { outcome, notes } = await runCommand(sandbox, 'sleep 1000');
+      expect({ outcome, notes }).toEqual({
+        outcome: { type: 'exit', exitCode: 137 },
+        notes: [expect.stringContaining('was killed by a process of the container')],
+      });
+    }
+    await sandbox.remove([Buffer.from('on')]);
+    await expect.poll(async () => (await runCommand(sandbox, 'echo works')).stdout.toString()).toBe('works\n');
+    await driver.close();
+  });
+
+  it('ends a command whose waiting process is killed', async () => {
+    const driver = open();
+    const sandbox = await driver.start({ name: 'one', limits: testLimits });
+    const marker = `orphan-${process.pid}`;
+    const waiting = Promise.withResolvers<string>();
+    const command = `echo $PPID; exec -a ${marker} sleep 1000`;
+    const running = runCommand(sandbox, command, { onOutput: (_, bytes) => waiting.resolve(String(bytes)) });
+    await runShell(sandbox, `kill -9 ${await waiting.promise}`);
+    expect((await running).outcome).toEqual({ type: 'exit', exitCode: 137 });
+    await vi.waitUntil(() => countProcesses(marker) === 0);
+    expect(await runShell(sandbox, 'echo works')).toBe('works\n');
+    await driver.close();
+  });
+
   it('runs outside of the process group of the gateway, so that Ctrl+C reaches only the gateway', async () => {
     const driver = open();
     await driver.start({ name: 'one', limits: testLimits });

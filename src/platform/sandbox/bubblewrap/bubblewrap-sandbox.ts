@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { describeKilled } from '../describe-killed.ts';
+import { addNotes, describeKilled, KILLED } from '../describe-killed.ts';
 import { rejectCommand } from '../reject-command.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
@@ -34,8 +34,6 @@ const MAX_OPEN_OUTPUTS = 64;
 const KILL_GRACE_MS = 5000;
 /** First pause before a command is killed again, because its session did not exist yet. It doubles. */
 const KILL_RETRY_MS = 10;
-/** Exit code of a killed program. */
-const KILLED = 137;
 
 const ENDED = 'The sandbox ended unexpectedly.';
 
@@ -147,7 +145,7 @@ export class BubblewrapSandbox implements Sandbox {
     const end = await Promise.race([status.exitCode, ended.promise]);
     this.ended.removeEventListener('abort', stop);
     if (end === 'ended') throw this.ended.reason;
-    return end === 'killed' ? this.#explainKill() : end;
+    return end === 'killed' ? this.#explainKill(status) : end;
   }
 
   async #run(number: number, command: SandboxCommand): Promise<CommandResult> {
@@ -167,15 +165,13 @@ export class BubblewrapSandbox implements Sandbox {
       const end = await this.#awaitEnd(status, command);
       for (const output of Object.values(outputs)) output.drain();
       if (end === 'cancelled') throw command.signal.reason;
-      const notes = [...this.#notes];
-      this.#notes.clear();
-      return {
-        ...(notes.length > 0 && { notes }),
+      const result: CommandResult = {
         stdout: outputs.stdout.content,
         stderr: outputs.stderr.content,
         droppedBytes: { stdout: outputs.stdout.droppedBytes, stderr: outputs.stderr.droppedBytes },
         outcome: end === 'timeout' ? { type: 'timeout' } : { type: 'exit', exitCode: end },
       };
+      return addNotes(result, this.#notes);
     } finally {
       status.close();
       for (const output of Object.values(outputs)) this.#ignoreRest(output);
@@ -204,7 +200,7 @@ export class BubblewrapSandbox implements Sandbox {
         }),
       ]);
       if (end === 'ended') throw this.ended.reason;
-      if (end === 'killed') return await this.#explainKill();
+      if (end === 'killed') return await this.#explainKill(status);
       if (typeof end === 'string') await this.#kill(status);
       return end;
     } finally {
@@ -213,9 +209,12 @@ export class BubblewrapSandbox implements Sandbox {
     }
   }
 
-  /** The script of a command was killed: by a command, or because the whole sandbox ends. */
-  async #explainKill(): Promise<number> {
-    if (isRunning(this.#parts.root, this.#startTime)) return KILLED;
+  /** The script of a command was killed: by a command, or because the whole sandbox ends. The command ends, too. */
+  async #explainKill(status: StatusReader): Promise<number> {
+    if (isRunning(this.#parts.root, this.#startTime)) {
+      await this.#killSession(status).catch(() => {}); // the process of the sandboxes has ended, and so will the sandbox
+      return KILLED;
+    }
     // The kernel ends the other processes first, which can take long on a busy host.
     await Promise.race([this.#parts.monitor.exited, pause(KILL_GRACE_MS, undefined, { ref: false })]);
     this.#end('crashed', ENDED);
@@ -230,8 +229,7 @@ export class BubblewrapSandbox implements Sandbox {
     const late = pause(KILL_GRACE_MS, 'late' as const, { ref: false });
     const end = status.exitCode.then(() => 'ended' as const);
     const tryOnce = async (pauseMs: number): Promise<'again' | 'failed'> => {
-      const { waiter } = status;
-      if (waiter !== undefined && !(await callHost('killSession', this.#parts.root, waiter))) return 'failed';
+      if (!(await this.#killSession(status))) return 'failed';
       return pause(pauseMs, 'again', { ref: false });
     };
     for (let pauseMs = KILL_RETRY_MS; !this.ended.aborted; pauseMs *= 2) {
@@ -240,6 +238,11 @@ export class BubblewrapSandbox implements Sandbox {
       if (outcome !== 'again') break;
     }
     this.#end('crashed', 'A command could not be started or stopped, so the sandbox was ended.');
+  }
+
+  /** Kills a command, if it has begun. @returns whether all of its processes were found */
+  async #killSession({ leader }: StatusReader): Promise<boolean> {
+    return leader === undefined || callHost('killSession', this.#parts.root, leader);
   }
 
   #ignoreRest(output: PipeReader): void {

@@ -12,7 +12,6 @@ export type CgroupController = (typeof controllers)[number];
 /** Where the processes of the gateway are, because a cgroup with limited children has no processes of its own. */
 const GATEWAY_GROUP = 'headgate-gateway';
 const SANDBOXES_GROUP = 'headgate-sandboxes';
-const DELEGATE = 'Run it as a service of systemd with Delegate=yes.';
 
 const CPU_PERIOD_US = 100_000;
 /** Share of the CPU compared with the gateway, which has 100. */
@@ -34,7 +33,7 @@ export interface ControlGroupPlace {
   serviceProcessId?: number | undefined;
 }
 
-/** Finds the cgroup v2 in which the gateway may create others. @returns why it cannot, otherwise */
+/** Finds the cgroup v2 in which the gateway may create others. @returns why it cannot, otherwise, after `without cgroup v2` */
 export function openControlGroups({
   root = '/sys/fs/cgroup',
   membership = readText('/proc/self/cgroup'),
@@ -43,12 +42,12 @@ export function openControlGroups({
 }: ControlGroupPlace = {}): { groups: ControlGroups } | { problem: string } {
   const mount = [root, join(root, 'unified')].find((path) => existsSync(join(path, 'cgroup.controllers')));
   const own = /^0::(\/.*)$/m.exec(membership)?.[1];
-  if (mount === undefined || own === undefined) return { problem: 'This host has no cgroup v2.' };
+  if (mount === undefined || own === undefined) return { problem: 'the host has none' };
   const base = chooseBase(mount, own, processIds.includes(serviceProcessId));
-  if (base === undefined) return { problem: `The gateway has no cgroup of its own. ${DELEGATE}` };
+  if (base === undefined) return { problem: 'the gateway has none of its own' };
   const available = readText(join(base, 'cgroup.controllers')).trim().split(' ');
   const usable = controllers.filter((name) => available.includes(name));
-  if (usable.length === 0) return { problem: `The cgroup ${base} has none of the controllers memory, pids and cpu.` };
+  if (usable.length === 0) return { problem: 'it has no controller of memory, pids or cpu' };
   try {
     const enabled = enableControllers(base, usable);
     const folder = join(base, SANDBOXES_GROUP);
@@ -57,7 +56,7 @@ export function openControlGroups({
     return { groups: new ControlGroups(folder, enabled) };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return { problem: `The cgroup ${base} cannot be changed (${code}). ${DELEGATE}` };
+    return { problem: `it cannot be changed: ${code}` };
   }
 }
 

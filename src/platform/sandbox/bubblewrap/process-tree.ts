@@ -146,12 +146,19 @@ const readInnerId = (pid: number): number =>
       .at(-1),
   );
 
-/** The leader of a command's session: the child of the process that waits for it. */
-async function findLeader(root: number, waiter: number): Promise<number | undefined> {
-  const all: HostProcess[] = [];
-  for await (const found of readHostProcesses(listIds('/proc'))) all.push(found);
-  const waiting = all.find(({ pid, parent }) => parent === root && readInnerId(pid) === waiter);
-  return waiting && all.find(({ parent }) => parent === waiting.pid)?.pid;
+/**
+ * Finds the leader of a command's session: the child of the process that waits for it, or of process 1, if that process was
+ * killed.
+ *
+ * @param inner its id in the sandbox
+ */
+async function findLeader(root: number, inner: number): Promise<number | undefined> {
+  const parents = new Map<number, number>();
+  for await (const { pid, parent } of readHostProcesses(listIds('/proc'))) parents.set(pid, parent);
+  for (const [pid, parent] of parents) {
+    if ((parent === root || parents.get(parent) === root) && readInnerId(pid) === inner) return pid;
+  }
+  return undefined;
 }
 
 /** Rounds of stopping processes that create others meanwhile. */
@@ -162,11 +169,11 @@ export const MAX_ROUNDS = 30;
  * meanwhile.
  *
  * @param root process 1 of the sandbox
- * @param waiter the process that waits for the session's leader, by its id in the sandbox
+ * @param inner the leader of the session, by its id in the sandbox. It may not have begun the session
  * @returns whether all were found
  */
-export async function killSession(root: number, waiter: number): Promise<boolean> {
-  const leader = await findLeader(root, waiter);
+export async function killSession(root: number, inner: number): Promise<boolean> {
+  const leader = await findLeader(root, inner);
   if (leader === undefined) return true;
   const seen = new Set<number>();
   const stopped: number[] = [];
@@ -175,12 +182,14 @@ export async function killSession(root: number, waiter: number): Promise<boolean
     const ids = listIds('/proc').filter((pid) => !seen.has(pid));
     for await (const { pid, session } of readHostProcesses(ids)) {
       seen.add(pid);
-      if (session !== leader) continue;
+      if (session !== leader && pid !== leader) continue;
       sendSignal(pid, 'SIGSTOP');
       stopped.push(pid);
     }
     if (stopped.length > before) continue;
-    for (const pid of stopped) if (readHostProcess(pid)?.session === leader) sendSignal(pid, 'SIGKILL');
+    for (const pid of stopped) {
+      if (pid === leader || readHostProcess(pid)?.session === leader) sendSignal(pid, 'SIGKILL');
+    }
     return true;
   }
   return false;

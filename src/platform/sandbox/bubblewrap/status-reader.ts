@@ -17,17 +17,17 @@ export class StatusReader {
     this.begun = begun.promise;
     this.#reader = new PipeReader(path, 64, (bytes) => {
       this.#text += bytes.toString('latin1');
-      if (this.waiter !== undefined) begun.resolve();
+      if (this.leader !== undefined) begun.resolve();
       const exitCode = /^\d+\n(\d{1,3})\n/.exec(this.#text)?.[1];
       if (exitCode !== undefined) end(Number(exitCode));
     });
     this.#reader.onEnd = () => end('killed'); // before it could say more
   }
 
-  /** The process that waits for the command, by its id in the sandbox. */
-  get waiter(): number | undefined {
-    const waiter = /^(\d{1,9})\n/.exec(this.#text)?.[1];
-    return waiter === undefined ? undefined : Number(waiter);
+  /** The process that leads the session of the command, by its id in the sandbox. */
+  get leader(): number | undefined {
+    const leader = /^(\d{1,9})\n/.exec(this.#text)?.[1];
+    return leader === undefined ? undefined : Number(leader);
   }
 
   close(): void {

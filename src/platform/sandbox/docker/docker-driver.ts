@@ -125,7 +125,7 @@ async function openSocket(proxySocket: string): Promise<void> {
 }
 
 async function findPodman(client: EngineClient): Promise<boolean> {
-  const version = (await client.call('GET', '/version', undefined, 5000)) as { Components?: { Name?: string }[] };
+  const version = (await client.call('GET', '/version')) as { Components?: { Name?: string }[] };
   return version.Components?.some(({ Name }) => Name === 'Podman Engine') ?? false;
 }
 

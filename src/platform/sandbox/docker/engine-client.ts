@@ -5,6 +5,7 @@ import { parseJson } from '../../../domain/parse-json.ts';
 
 /** Version of the API. Docker 20.10 and Podman 4 have it. */
 const VERSION = 'v1.41';
+/** A service that systemd starts with its first request takes many seconds on a slow machine. */
 const REQUEST_MS = 60_000;
 
 /** A refusal of the service, or no connection to it. */
@@ -21,13 +22,8 @@ export class EngineClient {
   }
 
   /** @returns the body; undefined if it is empty @throws {EngineError} */
-  async call(
-    method: 'GET' | 'POST' | 'DELETE',
-    path: string,
-    body?: unknown,
-    timeoutMs = REQUEST_MS,
-  ): Promise<unknown> {
-    const response = await this.send(method, path, body, timeoutMs);
+  async call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<unknown> {
+    const response = await this.send(method, path, body);
     const text = await readServiceBody(response).catch((error: Error) => Promise.reject(this.explain(error)));
     if (response.statusCode! < 300 || response.statusCode === 304) return text === '' ? undefined : parseBody(text);
     throw new EngineError(readMessage(text), response.statusCode);
@@ -51,10 +47,10 @@ export class EngineClient {
     return await stream.promise;
   }
 
-  private async send(method: string, path: string, body: unknown, timeoutMs: number): Promise<IncomingMessage> {
+  private async send(method: string, path: string, body: unknown): Promise<IncomingMessage> {
     const response = Promise.withResolvers<IncomingMessage>();
     const call = request(this.options(method, path, body, {}), response.resolve);
-    call.setTimeout(timeoutMs, () => call.destroy(new Error('timeout')));
+    call.setTimeout(REQUEST_MS, () => call.destroy(new Error('timeout')));
     call.once('error', (error) => response.reject(this.explain(error)));
     call.end(writeBody(body));
     return await response.promise;

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { describeKilled } from '../describe-killed.ts';
+import { addNotes, describeKilled, KILLED } from '../describe-killed.ts';
 import { rejectCommand } from '../reject-command.ts';
 import {
   type CommandResult,
@@ -32,7 +32,7 @@ const MAX_ERROR_BYTES = 2000;
 /** Maximum output of a script of the gateway. Commands can write to it, too. */
 const MAX_SCRIPT_BYTES = 2 * PIECE_BYTES;
 /** Longest script of the gateway. Commands in the container can stop it, but not for longer. */
-const SCRIPT_MS = 15_000;
+const SCRIPT_MS = 30_000;
 /** Time in which a killed command ends. */
 const KILL_MS = 5000;
 /** The part of the limit of processes that ended commands may leave in use. */
@@ -49,8 +49,6 @@ const MAX_TRIES = 10;
 /** Time between measurements of the home folder, and the share of time that they take at most, as a divisor. */
 const WATCH_MS = 1000;
 const WATCH_SHARE = 10;
-/** Exit code of a process that was killed: 128 + SIGKILL. */
-const KILLED = 137;
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -120,9 +118,7 @@ export class RemoteSandbox implements Sandbox {
         }
       }
     });
-    const notes = [...this.notes];
-    this.notes.clear();
-    return { ...result, ...(notes.length > 0 && { notes }) };
+    return addNotes(result, this.notes);
   }
 
   /** @returns undefined if the runner was killed before the command began, such as by an earlier command */

@@ -18,10 +18,10 @@ export function testAccess(pair: () => StoragePair): void {
       });
       expect(await read()).toEqual({ member: noRateLimits, workspace: undefined });
       for (const kind of ['member', 'workspace'] as const) {
-        await storage.access.setRateLimits({ kind, id }, { requests_per_minute: 5, concurrent_streams: 2 });
+        await storage.access.setRateLimits({ kind, id }, { requests_per_minute: 5, concurrent_requests: 2 });
         await storage.access.setRateLimits({ kind, id }, { requests_per_minute: 6 });
       }
-      const limits = { requests_per_minute: 6, tokens_per_minute: 0, concurrent_streams: 2 };
+      const limits = { requests_per_minute: 6, tokens_per_minute: 0, concurrent_requests: 2 };
       expect(await read()).toEqual({ member: limits, workspace: limits });
 
       await storage.access.putMember({ id, createdAtMs: 2 });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createId } from '../../../domain/ids.ts';
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
+import type { ActivityGroup } from '../ports/activity.ts';
 import { createTestEntry, readSpent, readByokSpent, type StoragePair } from './samples.ts';
 
 /** Tests the contract of statistics of requests. */
@@ -117,6 +118,7 @@ export function testActivity(pair: () => StoragePair): void {
       const dayMs = 86_400_000;
       const day = 30_000; // 2052
       const [workspaceId, keyHash, memberId, model] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+      const endUser = randomUUID();
       let count = 0;
       const make = (createdAtMs: number, fields: Partial<LedgerEntry> = {}) =>
         // Ids sort by time. These ids are among the latest.
@@ -125,7 +127,7 @@ export function testActivity(pair: () => StoragePair): void {
         make(day * dayMs),
         make((day + 1) * dayMs - 1, { keyHash, costNanoUsd: 5n, outcome: 'cancelled' }),
         make(day * dayMs + 5, { provider: 'Bolt', memberId }),
-        make(day * dayMs + 5, { workspaceId: 'another' }),
+        make(day * dayMs + 5, { workspaceId: 'another', endUser }),
         make(day * dayMs - 1),
         make((day + 1) * dayMs),
         make(day * dayMs, { model: null, requestedModel: model, provider: null }),
@@ -133,10 +135,10 @@ export function testActivity(pair: () => StoragePair): void {
       const ask = async (more: object) =>
         (await ledger.readActivity({ fromMs: day * dayMs, toMs: (day + 1) * dayMs, ...more }))
           .filter((row) => row.model === model)
-          .sort((a, b) => (a.provider + a.workspaceId < b.provider + b.workspaceId ? -1 : 1));
+          .sort((a, b) => (a.provider + a.group < b.provider + b.group ? -1 : 1));
 
       const money = { costNanoUsd: 12_345n, byokNanoUsd: 0n };
-      const one = { day, workspaceId: null, model, provider: 'Acme', requests: 1, ...money };
+      const one = { day, group: null, model, provider: 'Acme', requests: 1, ...money };
       const tokens = (requests: bigint) => ({
         inputTokens: requests * 12n,
         outputTokens: requests * 9n,
@@ -147,13 +149,18 @@ export function testActivity(pair: () => StoragePair): void {
       expect(await ask({ workspaceId })).toEqual([{ ...one, requests: 2, costNanoUsd: 12_350n, ...tokens(2n) }, bolt]);
       expect(await ask({ keyHash })).toEqual([{ ...one, costNanoUsd: 5n, ...tokens(1n) }]);
       expect(await ask({ memberId })).toEqual([bolt]);
-      expect(await ask({ byWorkspace: true })).toEqual([
+      expect(await ask({ endUser })).toEqual([{ ...one, ...tokens(1n) }]);
+      expect(await ask({ groupBy: 'workspace' })).toEqual([
         ...[
-          { ...one, workspaceId, requests: 2, costNanoUsd: 12_350n, ...tokens(2n) },
-          { ...one, workspaceId: 'another', ...tokens(1n) },
-          { ...bolt, workspaceId },
-        ].sort((a, b) => (a.provider + a.workspaceId < b.provider + b.workspaceId ? -1 : 1)),
+          { ...one, group: workspaceId, requests: 2, costNanoUsd: 12_350n, ...tokens(2n) },
+          { ...one, group: 'another', ...tokens(1n) },
+          { ...bolt, group: workspaceId },
+        ].sort((a, b) => (a.provider + a.group < b.provider + b.group ? -1 : 1)),
       ]);
+      const groupsOf = async (groupBy: ActivityGroup) => (await ask({ groupBy })).map(({ group }) => group);
+      expect(await groupsOf('key')).toContain(keyHash);
+      expect(await groupsOf('member')).toContain(memberId);
+      expect(await groupsOf('endUser')).toContain(endUser);
       expect((await ask({ fromMs: 0, toMs: 9e15 })).map((row) => row.day).sort()).toEqual([day - 1, day, day, day + 1]);
     });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createTimedId } from '../../../domain/ids.ts';
-import type { FileRecord } from '../ports/files.ts';
+import type { FileListQuery, FileRecord } from '../ports/files.ts';
 import { allRows, change, createWorkspaceDetails, happening, saveTestWorkspace, type StoragePair } from './samples.ts';
 
 const noLimits = { files: 1_000_000, bytes: Number.MAX_SAFE_INTEGER };
@@ -69,7 +69,7 @@ export function testFiles(pair: () => StoragePair): void {
       const ids = names.map(() => createTimedId('file_w')).toSorted();
       const added = names.map((filename, index) => createFileRecord(workspaceId, { filename, id: ids[index]! }));
       for (const file of added.toReversed()) await storage.files.addFile(file, noLimits, change);
-      const list = async (query: { after?: string; filter?: string; folder?: string; limit?: number } = {}) =>
+      const list = async (query: Partial<FileListQuery> = {}) =>
         (await other.files.listFiles({ workspaceId, limit: 9, ...query })).map(({ filename }) => filename);
 
       expect(await list()).toEqual(names);
@@ -83,6 +83,16 @@ export function testFiles(pair: () => StoragePair): void {
       expect(await list({ folder: 'two' })).toEqual(['two_%.csv', 'twox%.csv']);
       expect(await list({ folder: 'two_%', limit: 1 })).toEqual(['two_%.csv']);
       expect(await list({ folder: 'wo' })).toEqual([]);
+      expect(await list({ order: 'desc', limit: 3 })).toEqual(names.toReversed().slice(0, 3));
+      expect(await list({ order: 'desc', after: added[1]!.id })).toEqual(names.slice(0, 1));
+      await storage.files.addFile(createFileRecord(workspaceId, { filename: 'none', purpose: null }), noLimits, change);
+      await storage.files.addFile(
+        createFileRecord(workspaceId, { filename: 'v', purpose: 'vision' }),
+        noLimits,
+        change,
+      );
+      expect(await list({ purpose: 'vision' })).toEqual(['v']);
+      expect(await list({ purpose: 'user_data', order: 'desc', limit: 1 })).toEqual(['none']);
     });
 
     it('finds the newest of several files of a name', async () => {

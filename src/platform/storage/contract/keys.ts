@@ -17,7 +17,7 @@ export function testKeyStore(pair: () => StoragePair): void {
         limitNanoUsd: 2n ** 60n + 1n,
         limitReset: 'weekly',
         includeByokInLimit: true,
-        rateLimits: { requests_per_minute: 1, tokens_per_minute: 10 ** 12, concurrent_streams: 3 },
+        rateLimits: { requests_per_minute: 1, tokens_per_minute: 10 ** 12, concurrent_requests: 3 },
         externalUser: 'müller@example.org',
       });
       const sparse = createKeyRecord({ kind: 'management', workspaceId: '', memberId: null, creatorUserId: null });
@@ -34,12 +34,14 @@ export function testKeyStore(pair: () => StoragePair): void {
       await access.putKey(key);
       await access.putKey(other);
       const revision = await access.readRevision();
-      await access.markBootstrapKey(key.hash);
-      await access.markBootstrapKey(createKeyRecord().hash); // this key does not exist
+      await access.markBootstrapKey(key.hash, true);
+      await access.markBootstrapKey(createKeyRecord().hash, true); // this key does not exist
       expect(await access.readRevision()).toBe(revision);
       await access.putKey({ ...key, name: 'renamed' });
       const marked = await pair().other.access.listBootstrapKeys();
       expect(marked.filter((hash) => [key.hash, other.hash].includes(hash))).toEqual([key.hash]);
+      await access.markBootstrapKey(key.hash, false);
+      expect(await access.listBootstrapKeys()).not.toContain(key.hash);
     });
 
     it('replaces a key by its hash, except its creation time', async () => {

@@ -99,7 +99,7 @@ export function testMembers(pair: () => StoragePair): void {
       const [late, later] = [3_000_000_000_001, 3_000_000_000_002];
       await storage.access.putMember({ id: ids[1], createdAtMs: later });
       await storage.access.putMember({ id: ids[0], createdAtMs: late });
-      const rateLimits = { requests_per_minute: 5, tokens_per_minute: 10 ** 12, concurrent_streams: 0 };
+      const rateLimits = { requests_per_minute: 5, tokens_per_minute: 10 ** 12, concurrent_requests: 0 };
       await storage.management.change(change, async (transaction) => {
         await transaction.saveMember({ id: ids[1], createdAtMs: 1, rateLimits });
         await transaction.record(happening());

@@ -25,6 +25,7 @@ import { interns } from './0021-interns.ts';
 import { internSchedules } from './0023-intern-schedules.ts';
 import { provisionedInterns } from './0024-provisioned-interns.ts';
 import { secretLocationColumn } from './0025-secret-locations.ts';
+import { concurrentRequests } from './0026-concurrent-requests.ts';
 
 /** All migrations, in the order of their names. A released migration never changes; add a new one instead. */
 const migrations: Record<string, Migration> = {
@@ -52,6 +53,7 @@ const migrations: Record<string, Migration> = {
   '0023-intern-schedules': internSchedules,
   '0024-provisioned-interns': provisionedInterns,
   '0025-secret-locations': secretLocationColumn,
+  '0026-concurrent-requests': concurrentRequests,
 };
 
 const migrationTable = 'headgate_migrations';
@@ -61,14 +63,16 @@ const migrationTable = 'headgate_migrations';
  * processes find nothing missing.
  *
  * @param last the name of the last one to run; absent: all
+ * @param place the schema of PostgreSQL that has the tables; absent: the default one
  * @throws with the remedy if another build made the schema and it cannot be brought up to date
  */
-export async function migrate<T>(db: Kysely<T>, last?: string): Promise<void> {
+export async function migrate<T>(db: Kysely<T>, last?: string, place?: string): Promise<void> {
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => migrations },
     migrationTableName: migrationTable,
     migrationLockTableName: `${migrationTable}_lock`,
+    ...(place !== undefined && { migrationTableSchema: place }),
   });
   const { error } = await (last === undefined ? migrator.migrateToLatest() : migrator.migrateTo(last));
   if (error === undefined) return;
@@ -79,6 +83,19 @@ export async function migrate<T>(db: Kysely<T>, last?: string): Promise<void> {
   );
   if (problem === undefined) throw error;
   throw new Error(`The database ${problem.says}. ${problem.remedy}`, { cause: error });
+}
+
+/**
+ * Finds the schema that has the tables or gets them. The search path names it, because several gateways can share a
+ * database.
+ */
+export async function findPlace<T>(db: Kysely<T>): Promise<string | undefined> {
+  const { rows } = await sql<{ name: string | null }>`
+    select coalesce(
+      (select nspname from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+       where pg_class.oid = to_regclass(${migrationTable})),
+      current_schema()) as name`.execute(db);
+  return rows[0]?.name ?? undefined;
 }
 
 /** Compares the schema with that of this build. Changes nothing. @throws the database's error */

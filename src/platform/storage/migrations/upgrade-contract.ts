@@ -46,6 +46,13 @@ export async function expectUpgrade(db: Kysely<Tables>): Promise<void> {
     );
   }
 
+  await migrate(db, '0025-secret-locations');
+  await sql`update keys set concurrent_streams = 3 where hash = 'k1'`.execute(db);
+  const limits = JSON.stringify({
+    rateLimits: { requests_per_minute: 0, tokens_per_minute: 0, concurrent_streams: 4 },
+  });
+  await sql`update workspaces set settings = ${limits} where id = 'w1'`.execute(db);
+
   await migrate(db);
   const storage = await createSqlStorage(db);
   const { rows } = await storage.management.listWorkspaces({ offset: 0, limit: 9 });
@@ -55,6 +62,8 @@ export async function expectUpgrade(db: Kysely<Tables>): Promise<void> {
     ['w3', 'workspace', 7, null],
   ]);
   expect(rows[0]?.settings).toMatchObject({ description: null, ioLogging: false, ioLoggingSamplingRate: 1 });
+  expect(rows[0]?.settings.rateLimits).toMatchObject({ concurrent_requests: 4 });
+  expect((await storage.access.listKeys())[0]?.rateLimits).toMatchObject({ concurrent_requests: 3 });
   const settings = { updatedAtMs: null, limitNanoUsd: null, limitReset: null, includeByokInLimit: false };
   expect(await storage.access.listKeys()).toMatchObject([
     { hash: 'k1', creatorUserId: 'ada', externalUser: null, ...settings },

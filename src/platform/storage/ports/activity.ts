@@ -38,14 +38,21 @@ export interface ActivityQuery {
   workspaceId?: string | undefined;
   keyHash?: string | undefined;
   memberId?: string | undefined;
-  /** Whether each workspace has separate rows. Otherwise `workspaceId` is null in all rows. */
-  byWorkspace?: boolean;
+  /** The keyed hash of the end user's id. */
+  endUser?: string | undefined;
+  /** The property by which rows are separate. Absent: `group` is null in all rows. */
+  groupBy?: ActivityGroup | undefined;
+  /** Number of rows after which reading stops. There may then be more rows, and their sums are incomplete. */
+  maxRows?: number;
 }
+
+export type ActivityGroup = 'workspace' | 'key' | 'member' | 'endUser';
 
 export interface ActivityRow {
   /** Days since 1970-01-01. */
   day: number;
-  workspaceId: string | null;
+  /** The id of the workspace or member, or the hash of the key or end user. Null: not grouped, or there is none. */
+  group: string | null;
   model: string;
   /** Display name. */
   provider: string;

@@ -57,6 +57,8 @@ export interface RecentQuery {
   provider?: string | undefined;
   outcomes?: readonly LedgerEntry['outcome'][] | undefined;
   sessionId?: string | undefined;
+  /** The keyed hash of the end user's id. */
+  endUser?: string | undefined;
   /** The last characters of the id. */
   idEnd?: string | undefined;
   /** At least 1. */

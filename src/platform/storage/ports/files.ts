@@ -25,12 +25,16 @@ export interface FileUsage {
 
 export interface FileListQuery {
   workspaceId: string;
-  /** Only files whose id is after this one. It need not exist. */
+  /** Only files that follow this id in the order of the list. It need not exist. */
   after?: string | undefined;
   /** Only files whose name contains it, in any case of the letters A to Z. */
   filter?: string | undefined;
   /** Only files whose name begins with it. */
   folder?: string | undefined;
+  /** Only files with this purpose. `user_data` is that of files without one. */
+  purpose?: string | undefined;
+  /** Absent: the oldest first. */
+  order?: 'asc' | 'desc' | undefined;
   limit: number;
 }
 
@@ -49,7 +53,6 @@ export interface FileStore {
   findFile(workspaceId: string, id: string): Promise<FileRecord | undefined>;
   /** Finds the newest file of this name. */
   findFileByName(workspaceId: string, filename: string): Promise<FileRecord | undefined>;
-  /** Lists the oldest first. */
   listFiles(query: FileListQuery): Promise<FileRecord[]>;
   readFileUsage(workspaceId: string): Promise<FileUsage>;
   /** @returns the file as it was; undefined if it does not exist */

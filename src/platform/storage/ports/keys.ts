@@ -55,10 +55,10 @@ export interface AccessKeys {
   listKeys(): Promise<KeyRecord[]>;
   /** Creates or replaces, by hash. Keeps `createdAtMs` of an existing row. */
   putKey(key: KeyRecord): Promise<void>;
-  /** Hashes of the existing keys that were passed to `markBootstrapKey`, in any order. */
+  /** Hashes of the existing keys that `markBootstrapKey` has marked, in any order. */
   listBootstrapKeys(): Promise<string[]>;
-  /** Records that a configuration defined the key. The mark stays even if the key changes. */
-  markBootstrapKey(hash: string): Promise<void>;
+  /** Records whether a configuration defines the key. The mark stays even if the key changes. */
+  markBootstrapKey(hash: string, isDefined: boolean): Promise<void>;
   /** @returns the key after the change, or undefined if none has this hash */
   setKeyDisabled(hash: string, disabled: boolean): Promise<KeyRecord | undefined>;
 }

@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely';
 import type { Pool, PoolConfig } from 'pg';
 import { readPostgresSettings } from '../../postgres-settings.ts';
-import { migrate } from '../migrations/migrate.ts';
+import { findPlace, migrate } from '../migrations/migrate.ts';
 import { createSqlStorage } from '../sql-storage.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables/database.ts';
@@ -13,6 +13,7 @@ import { listAppliedSettings } from '../tables/workspaces.ts';
 import { RenewablePool } from './renewable-pool.ts';
 
 const int8 = 20; // the type's oid, which is fixed in PostgreSQL's catalog
+const forbidden = '42501'; // insufficient_privilege
 const oldestVersion = 15;
 /** Time limit of a query. Reports that read all of a large ledger take some seconds. */
 const LONGEST_QUESTION_MS = 30_000;
@@ -115,7 +116,9 @@ export async function openPostgresStorage(
     async migrate() {
       const db = openDatabase(listenForErrors(new pg.Pool({ ...settings, max: 1 })));
       try {
-        await migrate(db);
+        await migrate(db, undefined, await findPlace(db));
+      } catch (error) {
+        throw (error as { code?: string }).code === forbidden ? notPermitted(url, error as Error) : error;
       } finally {
         await db.destroy();
       }
@@ -151,10 +154,16 @@ const unusable = (url: string, error: unknown): Error =>
     { cause: error },
   );
 
+const notPermitted = (url: string, cause: Error): Error =>
+  new Error(
+    `The tables in PostgreSQL at ${describe(url)} cannot be created or changed: ${cause.message}. For the first start of a version, the user needs CREATE on the schema: grant create on schema public to the user, or make the user the owner of the database.`,
+    { cause },
+  );
+
 /** Returns host and database, without user and password. */
 function describe(url: string): string {
   const parsed = URL.parse(url);
-  return parsed === null ? 'storage.url' : `${parsed.host}${parsed.pathname}`;
+  return parsed === null ? 'storage.url' : `${parsed.searchParams.get('host') ?? parsed.host}${parsed.pathname}`;
 }
 
 /**

@@ -1,9 +1,16 @@
 import { sql } from 'kysely';
-import type { ActivityQuery, ActivityRow } from '../ports/activity.ts';
+import type { ActivityGroup, ActivityQuery, ActivityRow } from '../ports/activity.ts';
 import { readNumber, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 import { answers } from './ledger.ts';
 import { walkSlices } from './slices.ts';
+
+const groupColumns = {
+  workspace: 'workspace_id',
+  key: 'key_hash',
+  member: 'member_id',
+  endUser: 'end_user',
+} as const satisfies Record<ActivityGroup, string>;
 
 /** Sums by day, model and provider, slice by slice, so that a report over weeks blocks no request. */
 export async function readActivity(db: Database, query: ActivityQuery): Promise<ActivityRow[]> {
@@ -11,20 +18,21 @@ export async function readActivity(db: Database, query: ActivityQuery): Promise<
   const to = BigInt(Math.round(query.toMs));
   const sums = new Map<string, ActivityRow>();
   const put = (row: ActivityRow): void => {
-    const key = JSON.stringify([row.day, row.workspaceId, row.model, row.provider]);
+    const key = JSON.stringify([row.day, row.group, row.model, row.provider]);
     const sum = sums.get(key);
     sums.set(key, sum ? add(sum, row) : row);
   };
   const day = sql<bigint>`ledger.created_at_ms / 86400000`;
-  const workspace = query.byWorkspace
-    ? sql<string | null>`ledger.workspace_id`
+  const { groupBy, maxRows = Number.POSITIVE_INFINITY } = query;
+  const group = groupBy
+    ? sql<string | null>`${sql.ref(`ledger.${groupColumns[groupBy]}`)}`
     : sql<string | null>`cast(null as text)`;
 
   await walkSlices(db, { sinceMs: from }, async (slice) => {
     let asked = slice
       .select([
         day.as('day'),
-        workspace.as('workspaceId'),
+        group.as('group'),
         'ledger.model',
         sql<string>`coalesce(ledger.provider, '')`.as('provider'),
       ])
@@ -33,9 +41,10 @@ export async function readActivity(db: Database, query: ActivityQuery): Promise<
       .where('ledger.model', 'is not', null)
       .groupBy([day, 'ledger.model', 'ledger.provider'])
       .$narrowType<{ model: string }>();
-    if (query.byWorkspace) asked = asked.groupBy('workspace_id');
+    if (groupBy) asked = asked.groupBy(groupColumns[groupBy]);
     if (query.workspaceId !== undefined) asked = asked.where('workspace_id', '=', writeTextColumn(query.workspaceId));
     if (query.keyHash !== undefined) asked = asked.where('key_hash', '=', writeTextColumn(query.keyHash));
+    if (query.endUser !== undefined) asked = asked.where('end_user', '=', writeTextColumn(query.endUser));
     if (query.memberId !== undefined) asked = asked.where('member_id', '=', writeTextColumn(query.memberId));
     const found = await asked
       .select([
@@ -63,6 +72,7 @@ export async function readActivity(db: Database, query: ActivityQuery): Promise<
       const nothing = { requests: 0, inputTokens: 0n, outputTokens: 0n, reasoningTokens: 0n };
       put({ ...row, ...nothing, day: readNumber(row.day), costNanoUsd: toShared, byokNanoUsd: -toShared });
     }
+    return sums.size <= maxRows;
   });
   return [...sums.values()];
 }

@@ -2,22 +2,8 @@ import { sql } from 'kysely';
 import { createTimedId } from '../../../domain/ids.ts';
 import type { AuditEntry, AuditEvent, FieldChange } from '../ports/audit.ts';
 import type { Listed, Page } from '../ports/page.ts';
-import { type Integer, readNumber, writeNullableText, writeTextColumn } from './columns.ts';
+import { readNumber, writeNullableText, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
-
-export interface AuditTable {
-  id: string;
-  /** Grows with every entry of all processes, because the clocks of hosts may differ. */
-  sequence: Integer;
-  at_ms: Integer;
-  actor_key_hash: string | null;
-  action: string;
-  object_kind: string;
-  object_id: string;
-  workspace_id: string | null;
-  /** JSON: field → `{ before, after }`. */
-  changes: string;
-}
 
 /**
  * Appends an entry after all others.

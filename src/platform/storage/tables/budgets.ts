@@ -1,16 +1,6 @@
 import { type BudgetInterval, type BudgetRecord, budgetIntervals } from '../ports/budgets.ts';
-import { type Integer, readNumber } from './columns.ts';
+import { readNumber } from './columns.ts';
 import type { Database } from './database.ts';
-
-/** Budgets of workspaces, at most one for each interval. */
-export interface BudgetTable {
-  id: string;
-  workspace_id: string;
-  reset_interval: BudgetInterval;
-  limit_nano_usd: Integer;
-  created_at_ms: Integer;
-  updated_at_ms: Integer;
-}
 
 /**
  * Lists the broadest first.

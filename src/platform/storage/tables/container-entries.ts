@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type ColumnType, PostgresAdapter, type Selectable, sql } from 'kysely';
+import { PostgresAdapter, type Selectable, sql } from 'kysely';
 import type {
   ByteText,
   ContainerEntry,
@@ -14,30 +14,9 @@ import type {
   SavedEntry,
   SaveResult,
 } from '../ports/containers.ts';
-import { type Integer, readFlag, readNumber, writeFlag } from './columns.ts';
+import { readFlag, readNumber, writeFlag } from './columns.ts';
 import { hasLease } from './containers.ts';
-import type { Database } from './database.ts';
-
-type Bytes = ColumnType<Uint8Array, Buffer, Buffer>;
-
-export interface ContainerEntryTable {
-  container_key: string;
-  path: Bytes;
-  /** Index of `kinds`. */
-  kind: Integer;
-  /** Whether lists of files omit it. */
-  hidden: Integer;
-  deleted: Integer;
-  bytes: Integer;
-  mode: Integer;
-  modified_at_ms: Integer;
-  saved_at_ms: Integer;
-  version: Integer;
-  target: ColumnType<Uint8Array | null, Buffer | null, Buffer | null>;
-  object: string | null;
-  /** Offset of the content in the object. */
-  place: Integer;
-}
+import type { Database, ContainerEntryTable } from './database.ts';
 
 const kinds = ['file', 'folder', 'link'] as const;
 

@@ -7,32 +7,9 @@ import {
   type NewLease,
   type StopRequest,
 } from '../ports/containers.ts';
-import { type Integer, readNumber, writeTextColumn } from './columns.ts';
-import type { Database } from './database.ts';
+import { readNumber, writeTextColumn } from './columns.ts';
+import type { Database, ContainerLeaseTable, ContainerTable } from './database.ts';
 import { serializeChanges } from './revisions.ts';
-
-export interface ContainerTable {
-  key: string;
-  workspace_id: string;
-  id: string;
-  created_at_ms: Integer;
-  used_at_ms: Integer;
-  version: Integer;
-  bytes: Integer;
-  entries: Integer;
-}
-
-export interface ContainerLeaseTable {
-  token: string;
-  container_key: string;
-  compute: string;
-  holder: string;
-  policy: string;
-  started_at_ms: Integer;
-  until_ms: Integer;
-  /** Index of `stops`. */
-  stop: Integer;
-}
 
 const stops: readonly StopRequest[] = ['none', 'idle', 'now'];
 

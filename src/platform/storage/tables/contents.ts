@@ -1,18 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { ContentRecord } from '../../../domain/content-record.ts';
-import { type Integer, readFlag, readNumber, writeFlag, writeTextColumn } from './columns.ts';
-import type { Database } from './database.ts';
-
-export interface ContentTable {
-  id: string;
-  workspace_id: string;
-  created_at_ms: Integer;
-  /** JSON, like the next two columns. */
-  input: string;
-  output: string;
-  error: string | null;
-  is_cut: Integer;
-}
+import { readFlag, readNumber, writeFlag, writeTextColumn } from './columns.ts';
+import type { Database, ContentTable } from './database.ts';
 
 /** Stores contents that are not stored yet, all or none of them. The caller limits the size of a batch. */
 export async function appendContents(db: Database, contents: readonly ContentRecord[]): Promise<void> {

@@ -1,15 +1,7 @@
 import { sql } from 'kysely';
 import type { CreditRecord } from '../ports/credits.ts';
-import { type Integer, writeNullableText } from './columns.ts';
+import { writeNullableText } from './columns.ts';
 import type { Database } from './database.ts';
-
-/** Credits of the organization. Negative if credit is withdrawn. */
-export interface CreditTable {
-  id: string;
-  at_ms: Integer;
-  nano_usd: Integer;
-  note: string | null;
-}
 
 /** Returns the sum in nano-dollars; null if there was no payment. */
 export async function readCredits(db: Database): Promise<bigint | null> {

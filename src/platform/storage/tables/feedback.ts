@@ -1,20 +1,8 @@
 import { sql } from 'kysely';
 import type { FeedbackQuery, FeedbackRecord } from '../ports/feedback.ts';
 import type { Listed } from '../ports/page.ts';
-import { type Integer, readNumber, writeNullableText, writeTextColumn } from './columns.ts';
+import { readNumber, writeNullableText, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
-
-export interface FeedbackTable {
-  /** Sorts by time. */
-  id: string;
-  generation_id: string;
-  /** The workspace of the generation. */
-  workspace_id: string;
-  category: string;
-  comment: string | null;
-  actor_key_hash: string;
-  created_at_ms: Integer;
-}
 
 /** @returns false if the ledger has no such generation */
 export async function addFeedback(db: Database, feedback: FeedbackRecord): Promise<boolean> {

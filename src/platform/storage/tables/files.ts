@@ -2,23 +2,11 @@ import { type Selectable, sql } from 'kysely';
 import type { FileListQuery, FileRecord, FileRefusal, FileUsage } from '../ports/files.ts';
 import type { Change } from '../ports/management.ts';
 import { appendNextAudit } from './audit.ts';
-import { type Integer, readFlag, readNumber, writeFlag, writeNullableText, writeTextColumn } from './columns.ts';
-import type { Database } from './database.ts';
+import { readFlag, readNumber, writeFlag, writeNullableText, writeTextColumn } from './columns.ts';
+import type { Database, FileTable } from './database.ts';
 import { queueFile } from './passages.ts';
 import { isInFolder } from './select-files.ts';
 import { serializeChanges } from './revisions.ts';
-
-export interface FileTable {
-  id: string;
-  workspace_id: string;
-  filename: string;
-  mime_type: string;
-  bytes: Integer;
-  sha256: string;
-  downloadable: Integer;
-  purpose: string | null;
-  created_at_ms: Integer;
-}
 
 /** Inserts a file and its audit entry, unless a limit forbids it. */
 export function addFile(
@@ -79,10 +67,10 @@ export async function findFileByName(
 /** Lists the oldest first. */
 export async function listFileRows(
   db: Database,
-  { workspaceId, after, filter, folder, limit }: FileListQuery,
+  { workspaceId, after, filter, folder, purpose, order = 'asc', limit }: FileListQuery,
 ): Promise<FileRecord[]> {
   let query = db.selectFrom('files').selectAll().where('workspace_id', '=', writeTextColumn(workspaceId));
-  if (after !== undefined) query = query.where('id', '>', writeTextColumn(after));
+  if (after !== undefined) query = query.where('id', order === 'asc' ? '>' : '<', writeTextColumn(after));
   if (filter !== undefined) {
     const pattern = `%${writeTextColumn(filter)
       .replace(/[A-Z]/g, (letter) => letter.toLowerCase())
@@ -90,7 +78,9 @@ export async function listFileRows(
     query = query.where(sql<boolean>`lower(filename) like ${pattern} escape '\\'`);
   }
   if (folder !== undefined) query = query.where(isInFolder(folder));
-  return (await query.orderBy('id').limit(limit).execute()).map(readFile);
+  if (purpose !== undefined)
+    query = query.where(sql<boolean>`coalesce(purpose, 'user_data') = ${writeTextColumn(purpose)}`);
+  return (await query.orderBy('id', order).limit(limit).execute()).map(readFile);
 }
 
 export async function readFileUsage(db: Database, workspaceId: string): Promise<FileUsage> {

@@ -9,41 +9,9 @@ import type {
   GuardrailRecord,
   ListedAssignment,
 } from '../ports/guardrails.ts';
-import type { LimitReset } from '../ports/keys.ts';
 import type { Listed } from '../ports/page.ts';
-import {
-  type Integer,
-  type NullableInteger,
-  readFlag,
-  readNullableNumber,
-  readNumber,
-  writeFlag,
-  writeNullableText,
-  writeTextColumn,
-} from './columns.ts';
-import type { Database } from './database.ts';
-
-export interface GuardrailTable {
-  id: string;
-  workspace_id: string;
-  name: string;
-  description: string | null;
-  /** `GuardrailRules` as JSON; a missing rule restricts nothing. */
-  rules: string;
-  limit_nano_usd: NullableInteger;
-  reset_interval: LimitReset | null;
-  include_byok_in_budgets: Integer;
-  created_at_ms: Integer;
-  updated_at_ms: NullableInteger;
-}
-/** The guardrail of a key or a member; at most one. */
-export interface GuardrailAssignmentTable {
-  kind: GuardrailAssignee['kind'];
-  /** The hash of the key, or the id of the member. */
-  holder: string;
-  guardrail_id: string;
-  created_at_ms: Integer;
-}
+import { readFlag, readNullableNumber, readNumber, writeFlag, writeNullableText, writeTextColumn } from './columns.ts';
+import type { Database, GuardrailAssignmentTable, GuardrailTable } from './database.ts';
 
 /** Reads the assignments first, so that the guardrail of each assignment is found. */
 export async function listAppliedGuardrails(db: Database): Promise<AppliedGuardrails> {

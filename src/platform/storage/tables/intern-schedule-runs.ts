@@ -1,30 +1,10 @@
 import { type Selectable, sql } from 'kysely';
-import type { ScheduledRun, ScheduledRunStatus } from '../../../domain/intern-schedule.ts';
+import type { ScheduledRun } from '../../../domain/intern-schedule.ts';
 import type { RunFields } from '../ports/intern-schedules.ts';
 import type { JobLease, NewJob } from '../ports/jobs.ts';
-import {
-  type Integer,
-  type NullableInteger,
-  readNullableNumber,
-  readNumber,
-  writeNullableText,
-  writeTextColumn,
-} from './columns.ts';
-import type { Database } from './database.ts';
+import { readNullableNumber, readNumber, writeNullableText, writeTextColumn } from './columns.ts';
+import type { Database, InternScheduleRunTable } from './database.ts';
 import { lockJobRow, wakeJobRow } from './jobs.ts';
-
-export interface InternScheduleRunTable {
-  id: string;
-  schedule_id: string;
-  due_key: string;
-  due_at_ms: Integer;
-  input: string;
-  status: ScheduledRunStatus;
-  failure: string | null;
-  added_at_ms: Integer;
-  started_at_ms: NullableInteger;
-  ended_at_ms: NullableInteger;
-}
 
 /** Adds a run that waits, and requests the work. */
 export function addRequestedRun(

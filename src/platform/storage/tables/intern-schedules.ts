@@ -2,33 +2,11 @@ import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { InternSchedule } from '../../../domain/intern-schedule.ts';
 import type { InternScheduleStore, ScheduleChange, ScheduleFields } from '../ports/intern-schedules.ts';
 import { appendNextAudit } from './audit.ts';
-import {
-  type Integer,
-  type NullableInteger,
-  readFlag,
-  readNullableNumber,
-  readNumber,
-  writeFlag,
-  writeTextColumn,
-} from './columns.ts';
-import type { Database } from './database.ts';
+import { readFlag, readNullableNumber, readNumber, writeFlag, writeTextColumn } from './columns.ts';
+import type { Database, InternScheduleTable } from './database.ts';
 import { addRequestedRun, findLastRun, findOpenRun, moveSchedule, updateRun } from './intern-schedule-runs.ts';
 import { wakeJobRow } from './jobs.ts';
 import { serializeChanges } from './revisions.ts';
-
-export interface InternScheduleTable {
-  id: string;
-  intern_id: string;
-  kind: 'cron' | 'webhook';
-  cron: string | null;
-  time_zone: string | null;
-  input: string;
-  token_hash: string | null;
-  is_paused: Integer;
-  next_due_at_ms: NullableInteger;
-  created_at_ms: Integer;
-  updated_at_ms: Integer;
-}
 
 /** Creates the store of schedules over either dialect. */
 export const createInternScheduleStore = (db: Database): InternScheduleStore => ({

@@ -13,46 +13,10 @@ import type {
 import type { JobLease } from '../ports/jobs.ts';
 import type { Change } from '../ports/management.ts';
 import { appendNextAudit } from './audit.ts';
-import {
-  type Integer,
-  type NullableInteger,
-  readFlag,
-  readNullableNumber,
-  readNumber,
-  writeFlag,
-  writeNullableText,
-  writeTextColumn,
-} from './columns.ts';
-import type { Database } from './database.ts';
+import { readFlag, readNullableNumber, readNumber, writeFlag, writeNullableText, writeTextColumn } from './columns.ts';
+import type { Database, InternTable } from './database.ts';
 import { lockJobRow, wakeJobRow } from './jobs.ts';
 import { serializeChanges } from './revisions.ts';
-
-export interface InternTable {
-  id: string;
-  workspace_id: string;
-  creator_id: string;
-  name: string;
-  description: string | null;
-  instructions: string | null;
-  model: string | null;
-  status: InternStatus;
-  hostname: string | null;
-  vault_id: string;
-  has_vault: Integer;
-  attached_vault_id: string | null;
-  step: NullableInteger;
-  last_failure_message: string | null;
-  failure_reason: string | null;
-  runtime_address: string | null;
-  is_stop_requested: Integer;
-  acknowledges_loss: Integer;
-  request_hash: string;
-  body_hash: string;
-  provisioned_model: string | null;
-  provisioned_instructions: string | null;
-  created_at_ms: Integer;
-  updated_at_ms: Integer;
-}
 
 /** Creates the store of interns over either dialect. */
 export const createInternStore = (db: Database): InternStore => ({

@@ -1,23 +1,7 @@
 import { PostgresAdapter, type Selectable, sql } from 'kysely';
 import type { ClaimedJob, JobBeat, JobClaim, JobLease, JobRecord, JobStore, NewJob } from '../ports/jobs.ts';
-import { type Integer, readNumber, writeTextColumn } from './columns.ts';
-import type { Database } from './database.ts';
-
-export interface JobTable {
-  id: string;
-  kind: string;
-  payload: string;
-  checkpoint: string | null;
-  failures: Integer;
-  wakes: Integer;
-  due_at_ms: Integer;
-  /** Number of claims. */
-  fence: Integer;
-  /** Null: no process has it. */
-  holder: string | null;
-  /** Number of renewals. */
-  beats: Integer;
-}
+import { readNumber, writeTextColumn } from './columns.ts';
+import type { Database, JobTable } from './database.ts';
 
 /** Creates the store of jobs over either dialect. */
 export const createJobStore = (db: Database): JobStore => ({

@@ -1,40 +1,11 @@
 import { type Selectable, sql } from 'kysely';
 import { rateLimitNames } from '../../../domain/rate-limits.ts';
 import { currentTimeMs } from '../../../domain/clock.ts';
-import type { KeyQuery, KeyRecord, LimitReset } from '../ports/keys.ts';
-import {
-  type Integer,
-  type NullableInteger,
-  readFlag,
-  readNullableNumber,
-  readNumber,
-  writeFlag,
-  writeNullableText,
-  writeTextColumn,
-} from './columns.ts';
-import type { Database } from './database.ts';
-import { type RateColumns, readRates, writeRates } from './rate-columns.ts';
+import type { KeyQuery, KeyRecord } from '../ports/keys.ts';
+import { readFlag, readNullableNumber, readNumber, writeFlag, writeNullableText, writeTextColumn } from './columns.ts';
+import type { Database, KeyTable } from './database.ts';
+import { readRates, writeRates } from './rate-columns.ts';
 import { changeAccess } from './revisions.ts';
-
-export interface KeyTable extends RateColumns {
-  hash: string;
-  name: string;
-  label: string;
-  kind: KeyRecord['kind'];
-  workspace_id: string;
-  member_id: string | null;
-  disabled: Integer;
-  created_at_ms: Integer;
-  expires_at_ms: NullableInteger;
-  limit_nano_usd: NullableInteger;
-  limit_reset: LimitReset | null;
-  include_byok_in_limit: Integer;
-  updated_at_ms: NullableInteger;
-  creator_user_id: string | null;
-  external_user: string | null;
-  from_bootstrap: Integer;
-  intern_id: string | null;
-}
 
 const replaceable = [
   ...(['name', 'label', 'kind', 'workspace_id', 'member_id', 'disabled', 'expires_at_ms', 'limit_nano_usd'] as const),
@@ -117,15 +88,19 @@ export async function setKeyDisabled(db: Database, hash: string, disabled: boole
   return key;
 }
 
-/** Lists the hashes of keys that a configuration has defined, in any order. */
+/** Lists the hashes of keys that a configuration defines, in any order. */
 export async function listBootstrapKeys(db: Database): Promise<string[]> {
   const rows = await db.selectFrom('keys').select('hash').where('from_bootstrap', '<>', 0n).execute();
   return rows.map(({ hash }) => hash);
 }
 
 /** Does not raise the revision, because no request depends on it. */
-export async function markBootstrapKey(db: Database, hash: string): Promise<void> {
-  await db.updateTable('keys').set({ from_bootstrap: 1 }).where('hash', '=', hash).execute();
+export async function markBootstrapKey(db: Database, hash: string, isDefined: boolean): Promise<void> {
+  await db
+    .updateTable('keys')
+    .set({ from_bootstrap: writeFlag(isDefined) })
+    .where('hash', '=', hash)
+    .execute();
 }
 
 export async function findKeyRow(db: Database, hash: string): Promise<KeyRecord | undefined> {

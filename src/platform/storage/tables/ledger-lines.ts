@@ -1,19 +1,10 @@
 import type { Selectable } from 'kysely';
 import type { RecordedEntry, LedgerEntry, LedgerLine } from '../../../domain/ledger-entry.ts';
-import { type Integer, readNumber, writeFlag, writeNullableText } from './columns.ts';
-import type { Database } from './database.ts';
-import { type PartColumns, readPart } from './part-columns.ts';
+import { readNumber, writeFlag, writeNullableText } from './columns.ts';
+import type { Database, LedgerLineTable } from './database.ts';
+import { readPart } from './part-columns.ts';
 import { writeImageCounts } from './image-columns.ts';
 import { writeSpecialCounts } from './special-counts.ts';
-
-/** The parts of entries that have several. Written and deleted with their entry. */
-export interface LedgerLineTable extends PartColumns {
-  entry_id: string;
-  /** From 0 on. */
-  position: Integer;
-  kind: LedgerLine['kind'];
-  status: Integer;
-}
 
 /** Writes the lines of an entry as rows, with the same columns in the same order. */
 export function writeLineRows({ id, lines = [] }: LedgerEntry) {

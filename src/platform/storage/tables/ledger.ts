@@ -2,53 +2,15 @@ import { type Insertable, type Selectable, sql } from 'kysely';
 import type { RecordedEntry, LedgerEntry } from '../../../domain/ledger-entry.ts';
 import type { LedgerTotals, TrafficRow } from '../ports/activity.ts';
 import type { Correction, EntryQuery, RecentPage, RecentQuery } from '../ports/entries.ts';
-import {
-  type Integer,
-  type NullableInteger,
-  readFlag,
-  readNullableNumber,
-  readNumber,
-  writeFlag,
-  writeNullableText,
-  writeTextColumn,
-} from './columns.ts';
-import type { Database } from './database.ts';
+import { readFlag, readNullableNumber, readNumber, writeFlag, writeNullableText, writeTextColumn } from './columns.ts';
+import type { Database, LedgerTable } from './database.ts';
 import { addLines, insertLines } from './ledger-lines.ts';
-import { type PartColumns, readPart } from './part-columns.ts';
+import { readPart } from './part-columns.ts';
 import { writeImageCounts } from './image-columns.ts';
 import { countReduction } from './revisions.ts';
 import { walkSlices } from './slices.ts';
 import { writeSpecialCounts } from './special-counts.ts';
 import { addSpending, createSpendingSum } from './spending.ts';
-
-export interface LedgerTable extends PartColumns {
-  id: string;
-  created_at_ms: Integer;
-  workspace_id: string;
-  key_hash: string;
-  member_id: string | null;
-  requested_model: string;
-  outcome: LedgerEntry['outcome'];
-  status: Integer;
-  error_type: string | null;
-  streamed: Integer;
-  first_output_ms: NullableInteger;
-  duration_ms: Integer;
-  session_id: string | null;
-  end_user: string | null;
-  router: string | null;
-  task: string | null;
-  /** The entry that this one corrects; null: it is not a correction. */
-  corrects: string | null;
-  /**
-   * When the correction was made. Its `created_at_ms` is that of the entry, so that it belongs to the day of the entry.
-   */
-  corrected_at_ms: NullableInteger;
-  /** Null: a response. */
-  api_type: LedgerEntry['apiType'] | null;
-  /** Null: a caller made the request. */
-  parent_id: string | null;
-}
 
 /** 48 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
 const maxRowsPerInsert = 650;
@@ -225,6 +187,7 @@ export async function listRecentEntries(db: Database, query: RecentQuery): Promi
     provider,
     outcomes,
     sessionId,
+    endUser,
     idEnd,
   } = query;
   const from = BigInt(Math.round(fromMs));
@@ -243,6 +206,7 @@ export async function listRecentEntries(db: Database, query: RecentQuery): Promi
     if (keyHash !== undefined) asked = asked.where('key_hash', '=', writeTextColumn(keyHash));
     if (memberId !== undefined) asked = asked.where('member_id', '=', writeTextColumn(memberId));
     if (sessionId !== undefined) asked = asked.where('session_id', '=', writeTextColumn(sessionId));
+    if (endUser !== undefined) asked = asked.where('end_user', '=', writeTextColumn(endUser));
     if (outcomes !== undefined) asked = asked.where('outcome', 'in', outcomes);
     if (idEnd !== undefined) asked = asked.where(readEnd(idEnd), '=', writeTextColumn(idEnd));
     for (const [text, columns] of [

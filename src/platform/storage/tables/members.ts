@@ -4,22 +4,10 @@ import { noRateLimits, type RateLimits } from '../../../domain/rate-limits.ts';
 import { currentTimeMs } from '../../../domain/clock.ts';
 import type { MemberRecord, WorkspaceMemberRecord } from '../ports/members.ts';
 import type { Listed, Page } from '../ports/page.ts';
-import { type Integer, readNumber, writeTextColumn } from './columns.ts';
-import type { Database } from './database.ts';
-import { type RateColumns, readRates, writeRates } from './rate-columns.ts';
+import { readNumber, writeTextColumn } from './columns.ts';
+import type { Database, MembershipTable, MemberTable } from './database.ts';
+import { readRates, writeRates } from './rate-columns.ts';
 import { changeAccess } from './revisions.ts';
-
-export interface MemberTable extends RateColumns {
-  id: string;
-  created_at_ms: Integer;
-}
-/** A membership of a member in a workspace. */
-export interface MembershipTable {
-  member_id: string;
-  workspace_id: string;
-  role: WorkspaceMemberRecord['role'];
-  created_at_ms: Integer;
-}
 
 /** Lists the oldest first. */
 export async function listMembers(db: Database): Promise<MemberRecord[]> {

@@ -1,39 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type GeneratedAlways, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { FoundPassage, PassageQuery } from '../../../domain/file-search.ts';
 import type { FileRecord } from '../ports/files.ts';
 import type { IndexClaim, IndexState, Passage, PassageStore } from '../ports/passages.ts';
-import { type Integer, readNumber, writeTextColumn } from './columns.ts';
+import { readNumber, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 import { selectFiles } from './select-files.ts';
 import { openWordIndex } from './word-index.ts';
-
-/** Files whose passages are not up to date. Some of them are deleted. */
-export interface FileQueueTable {
-  file_id: string;
-  workspace_id: string;
-  tries: Integer;
-  /** The end of a claim, or of a pause. */
-  next_at_ms: Integer;
-}
-
-/** The outcome of each file. */
-export interface FileTextTable {
-  file_id: string;
-  workspace_id: string;
-  /** An `IndexState`. Null: it is being read. */
-  state: string | null;
-  passages: Integer;
-}
-
-/** In PostgreSQL, the table has also `words`. In SQLite, the words are in `passage_words`. */
-export interface PassageTable {
-  id: GeneratedAlways<bigint>;
-  workspace_id: string;
-  file_id: string;
-  position: Integer;
-  text: string;
-}
 
 /** Puts a new or deleted file into the queue, and ends the claim of a process that reads it. */
 export async function queueFile(trx: Database, { id, workspaceId }: Pick<FileRecord, 'id' | 'workspaceId'>) {

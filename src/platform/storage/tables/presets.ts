@@ -1,39 +1,8 @@
 import { type Selectable, sql } from 'kysely';
-import type { PresetStatus } from '../../../domain/preset.ts';
 import type { Listed, Page } from '../ports/page.ts';
 import type { DesignatedPreset, PresetRecord, PresetSettings, PresetVersionRecord } from '../ports/presets.ts';
-import {
-  type Integer,
-  type NullableInteger,
-  readNullableNumber,
-  readNumber,
-  writeNullableText,
-  writeTextColumn,
-} from './columns.ts';
-import type { Database } from './database.ts';
-
-export interface PresetRowTable {
-  id: string;
-  workspace_id: string;
-  slug: string;
-  name: string;
-  description: string | null;
-  status: PresetStatus;
-  status_updated_at_ms: NullableInteger;
-  designated_version_id: string;
-  creator_member_id: string | null;
-  created_at_ms: Integer;
-  updated_at_ms: Integer;
-}
-export interface PresetVersionTable {
-  id: string;
-  preset_id: string;
-  version: Integer;
-  config: string;
-  system_prompt: string | null;
-  creator_id: string;
-  created_at_ms: Integer;
-}
+import { readNullableNumber, readNumber, writeNullableText, writeTextColumn } from './columns.ts';
+import type { Database, PresetRowTable, PresetVersionTable } from './database.ts';
 
 export async function listDesignatedPresets(db: Database): Promise<DesignatedPreset[]> {
   const rows = await db

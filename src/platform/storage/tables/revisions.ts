@@ -1,11 +1,4 @@
-import type { Integer } from './columns.ts';
 import type { Database } from './database.ts';
-
-/** Counters of changes for other processes: `access`, and `reductions` after the first one. */
-export interface RevisionTable {
-  name: string;
-  value: Integer;
-}
 
 /** @returns 0 before the first change of keys, workspaces and members */
 export async function readAccessRevision(db: Database): Promise<number> {

@@ -2,28 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PostgresAdapter, sql } from 'kysely';
 import type { LedgerLine } from '../../../domain/ledger-entry.ts';
 import type { SpendingScope, SpendingSums } from '../ports/spending.ts';
-import { type Integer, writeFlag, writeTextColumn } from './columns.ts';
-import type { Database } from './database.ts';
-
-/**
- * Spending by day (UTC): sums over the ledger, raised in the transaction that records an entry. An index by key over
- * the ledger would give the same sums, but every insert would take three times as long (13 instead of 4 µs).
- *
- * A row covers the days up to the next row. `foldSpendingRows` leaves only a few rows of each key, however old the key
- * is.
- */
-export interface SpendingTable {
-  key_hash: string;
-  /** Days since 1970-01-01. */
-  day: Integer;
-  workspace_id: string;
-  /** Empty: the key belongs to no member. */
-  member_id: string;
-  /** Without the cost of BYOK keys. */
-  cost_nano_usd: Integer;
-  /** The cost of BYOK keys. */
-  byok_nano_usd: Integer;
-}
+import { writeFlag, writeTextColumn } from './columns.ts';
+import type { Database, SpendingTable } from './database.ts';
 
 const DAY_MS = 86_400_000;
 const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);

@@ -5,24 +5,10 @@ import type { Change } from '../ports/management.ts';
 import type { Page } from '../ports/page.ts';
 import type { PutRefusal, SealedSecret, SecretName, SecretPut, SecretRecord, VaultRecord } from '../ports/vaults.ts';
 import { appendNextAudit } from './audit.ts';
-import { type Integer, readNumber, writeTextColumn } from './columns.ts';
-import type { Database } from './database.ts';
+import { readNumber, writeTextColumn } from './columns.ts';
+import type { Database, VaultSecretTable } from './database.ts';
 import { serializeChanges } from './revisions.ts';
 import { findVaultRow } from './vaults.ts';
-
-export interface VaultSecretTable {
-  vault_id: string;
-  name: string;
-  version: Integer;
-  generation: Integer;
-  /** JSON list. */
-  hosts: string;
-  /** JSON list. Null: an earlier build wrote the row. */
-  locations: string | null;
-  fingerprint: string;
-  sealed: string;
-  created_at_ms: Integer;
-}
 
 const shown = ['vault_id', 'name', 'version', 'hosts', 'locations', 'fingerprint', 'created_at_ms'] as const;
 

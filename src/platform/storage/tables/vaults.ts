@@ -1,23 +1,8 @@
 import { type Selectable, sql } from 'kysely';
 import type { VaultKeyRecord, VaultRecord } from '../ports/vaults.ts';
-import { type Integer, readNumber, writeTextColumn } from './columns.ts';
-import type { Database } from './database.ts';
+import { readNumber, writeTextColumn } from './columns.ts';
+import type { Database, VaultKeyTable, VaultTable } from './database.ts';
 import { serializeChanges } from './revisions.ts';
-
-export interface VaultTable {
-  id: string;
-  workspace_id: string;
-  kind: VaultRecord['kind'];
-  generation: Integer;
-  created_at_ms: Integer;
-}
-
-export interface VaultKeyTable {
-  vault_id: string;
-  generation: Integer;
-  master_key_id: string;
-  wrapped: string;
-}
 
 /** Inserts a vault with its first key, unless it or the vault of its workspace exists. */
 export function addVault(db: Database, vault: VaultRecord, key: VaultKeyRecord): Promise<VaultRecord | undefined> {

@@ -10,21 +10,11 @@ import {
   type WorkspaceRecord,
   type WorkspaceSettings,
 } from '../ports/workspaces.ts';
-import { type Integer, type NullableInteger, readNullableNumber, readNumber, writeTextColumn } from './columns.ts';
-import type { Database } from './database.ts';
+import { readNullableNumber, readNumber, writeTextColumn } from './columns.ts';
+import type { Database, WorkspaceTable } from './database.ts';
 import { queueFilesOf } from './passages.ts';
 import { changeAccess } from './revisions.ts';
 import { createSlug } from './workspace-slug.ts';
-
-export interface WorkspaceTable {
-  id: string;
-  name: string;
-  slug: string;
-  created_at_ms: Integer;
-  updated_at_ms: NullableInteger;
-  /** `WorkspaceSettings` as JSON; a missing setting has its default. */
-  settings: string;
-}
 
 /** Lists the oldest first. */
 export async function listWorkspaceRows(db: Database): Promise<WorkspaceRecord[]> {

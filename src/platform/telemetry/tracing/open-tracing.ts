@@ -69,10 +69,13 @@ export async function openTracing(
   const ids = new sdk.RandomIdGenerator();
   let wantedTraceId: string | undefined;
   const provider = new sdk.TracerProvider({
-    resource: resources.resourceFromAttributes({
-      'service.name': settings.serviceName,
-      'service.version': settings.version,
-    }),
+    // OTEL_RESOURCE_ATTRIBUTES, as https://github.com/mlflow/mlflow/issues/17987 expects it
+    resource: resources.detectResources({ detectors: [resources.envDetector] }).merge(
+      resources.resourceFromAttributes({
+        'service.name': settings.serviceName,
+        'service.version': settings.version,
+      }),
+    ),
     sampler: new sdk.AlwaysOnSampler(), // already sampled, regardless of OTEL_TRACES_SAMPLER
     idGenerator: {
       generateTraceId: () => wantedTraceId ?? ids.generateTraceId(),

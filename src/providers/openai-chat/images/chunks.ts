@@ -16,7 +16,7 @@ export const createImageReader = (readerContext: ReaderContext): Reader<ImageChu
 /** Reads a buffered response like a stream of one delta, whose field is `message`. */
 export function readWholeImage(body: unknown, readerContext: ReaderContext): ImageChunk[] {
   const reader = new AnswerReader(readerContext);
-  const chunks = [...reader.take(body), ...reader.end()];
+  const chunks = [...reader.take(body), ...reader.close()];
   if (chunks.at(-1)?.type !== 'finish') throw new TypeError('The response has no finished choice.');
   return chunks;
 }
@@ -37,7 +37,7 @@ class AnswerReader implements Reader<ImageChunk> {
   }
 
   read({ event, data }: Frame): ImageChunk[] {
-    if (data === '[DONE]') return this.end();
+    if (data === '[DONE]') return this.close();
     if (data === '' || this.isOver) return [];
     const chunk = parseUpstream(data);
     if (event === 'error') throw readUpstreamErrorObject((chunk as ChatResponse | null)?.error ?? chunk, 200);
@@ -59,6 +59,12 @@ class AnswerReader implements Reader<ImageChunk> {
       this.readChoice(choice ?? {}, chunks);
     }
     return chunks;
+  }
+
+  /** The end by the protocol, which some servers send without a reason: choice 871. */
+  close(): ImageChunk[] {
+    if (this.made > 0) this.reason ??= 'stop';
+    return this.end();
   }
 
   end(): ImageChunk[] {

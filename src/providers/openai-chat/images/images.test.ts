@@ -3,7 +3,7 @@ import { GatewayError } from '../../../domain/errors.ts';
 import type { EndpointImageRequest, EncodedImage } from '../../../domain/images.ts';
 import { readRecording } from '../../../testing/replay.ts';
 import type { Target } from '../../wire.ts';
-import { readWholeImage } from './chunks.ts';
+import { createImageReader, readWholeImage } from './chunks.ts';
 import { writeImageRequest } from './request.ts';
 
 const plain: EndpointImageRequest = {
@@ -84,6 +84,20 @@ it('requests the usage of a stream, and leaves out what the server rejects', () 
 
 it('finds images among the parts of the content', () => {
   expect(read('content-parts').map(({ type }) => type)).toEqual(['start', 'image', 'finish']);
+});
+
+it('ends without a finish reason if [DONE] follows an image, and not before', () => {
+  const delta = { images: [{ image_url: { url: 'https://example.com/fox.png' } }] };
+  const data = JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }] });
+  const read = (...frames: string[]) => {
+    const reader = createImageReader({ count: 1 });
+    return [...frames.flatMap((each) => reader.read({ event: '', data: each })), ...reader.end()].map(
+      ({ type }) => type,
+    );
+  };
+  expect(read(data, '[DONE]')).toEqual(['start', 'image_link', 'finish']);
+  expect(read(data)).toEqual(['start', 'image_link']);
+  expect(read('[DONE]')).toEqual([]);
 });
 
 it('returns the link of an image that came as a link', () => {

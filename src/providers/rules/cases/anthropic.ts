@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { MessagePart } from '../../../domain/items.ts';
 import type { ResponseRequest } from '../../../domain/request.ts';
 import type { RuleCase } from './case.ts';
 
@@ -22,15 +23,45 @@ const png =
   'data:image/jpeg;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 /** A request whose client has the format of the wire. */
-const native = (fields: Record<string, unknown>): Pick<ResponseRequest, 'native'> => ({
-  native: { format: 'anthropic-messages', fields, betas: [], replaces: {}, tools: {}, version: undefined },
+const native = (fields: Record<string, unknown>, betas: string[] = []): Pick<ResponseRequest, 'native'> => ({
+  native: { format: 'anthropic-messages', fields, betas, replaces: {}, tools: {}, version: undefined },
 });
+
+/** A block of a tool that a provider has run. */
+const hosted = (block: { type: string; [field: string]: unknown }): MessagePart =>
+  ({ type: `anthropic:${block.type}`, block }) as unknown as MessagePart;
 
 export const anthropicCases: RuleCase[] = [
   {
     rules: 'messages/call-ids',
     request: { input: [user, call('functions.f:0'), output('functions.f:0')] },
     body: { messages: [{}, { content: [{ id: word }] }, { content: [{ tool_use_id: word }] }] },
+  },
+  {
+    rules: 'claude/hosted-ids',
+    request: {
+      ...native({}),
+      input: [
+        user,
+        {
+          type: 'message',
+          role: 'assistant',
+          content: [
+            hosted({ type: 'server_tool_use', id: 'call_1', name: 'web_search', input: {} }),
+            hosted({ type: 'web_search_tool_result', tool_use_id: 'call_1', content: [] }),
+            { type: 'output_text', text: 'Found.' },
+            hosted({ type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} }),
+            hosted({ type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] }),
+          ],
+        },
+        user,
+      ],
+    },
+    body: { messages: [{}, { content: [{ text: 'Found.' }, { id: 'srvtoolu_1' }, {}] }, {}] },
+    dropped: [
+      'messages (server_tool_use of another provider)',
+      'messages (web_search_tool_result of another provider)',
+    ],
   },
   {
     rules: 'messages/unique-ids',
@@ -40,7 +71,20 @@ export const anthropicCases: RuleCase[] = [
     },
   },
   {
-    rules: 'messages/blank-text',
+    rules: 'claude-chat/call-ids',
+    request: { input: [user, call('a'), output('a'), call('a'), output('a')] },
+    body: {
+      messages: [
+        {},
+        { tool_calls: [{ id: 'a' }] },
+        { tool_call_id: 'a' },
+        { tool_calls: [{ id: expect.not.stringMatching(/^a$/) }] },
+        { tool_call_id: expect.not.stringMatching(/^a$/) },
+      ],
+    },
+  },
+  {
+    rules: ['messages/blank-text', 'messages/failed-result'],
     request: { input: [user, said(' \n'), user] },
     body: { messages: [{ role: 'user', content: [{ text: 'Hi' }, { text: 'Hi' }] }] },
   },
@@ -151,6 +195,38 @@ export const anthropicCases: RuleCase[] = [
     without: ['output_config'],
     dropped: ['text.format'],
   },
+  {
+    rules: 'claude-chat/call-ids',
+    request: { input: [user, call('functions.f:0'), output('functions.f:0')] },
+    body: { messages: [{}, { tool_calls: [{ id: word }] }, { tool_call_id: word }] },
+  },
+  {
+    rules: 'claude-chat/schemas',
+    request: { tools: tool({ type: 'object', anyOf: [{ properties: { 'filter[name]': { type: 'string' } } }] }) },
+    body: { tools: [{ function: { parameters: { type: 'object', properties: { filter_name: {} } } } }] },
+  },
+  {
+    rules: 'claude-chat/blank-text',
+    request: { input: [user, said(' \n'), user] },
+    body: { messages: [{ content: 'Hi' }, { content: 'Hi' }] },
+  },
+  {
+    rules: 'claude-chat-4-6/last-turn',
+    request: { input: [user, said('It is')] },
+    body: { messages: [{}, {}, { role: 'user' }] },
+  },
+  {
+    rules: 'claude-chat-4-7/sampling',
+    request: { temperature: 0.7, top_p: 0.5 },
+    without: ['temperature', 'top_p'],
+    dropped: ['temperature', 'top_p'],
+  },
+  {
+    rules: 'claude-4/effort',
+    request: native({ output_config: { effort: 'high' } }),
+    without: ['output_config'],
+    dropped: ['output_config.effort'],
+  },
   { rules: 'claude-haiku-4-5/output', request: { max_output_tokens: 200_000 }, body: { max_tokens: 64_000 } },
   { rules: 'claude-3-5/output', request: { max_output_tokens: 32_000 }, body: { max_tokens: 8192 } },
   { rules: 'claude-3/output', request: { max_output_tokens: 32_000 }, body: { max_tokens: 4096 } },
@@ -163,6 +239,19 @@ export const anthropicCases: RuleCase[] = [
     },
     without: ['thinking'],
     dropped: ['reasoning'],
+  },
+  {
+    rules: 'claude/budget',
+    request: { ...native({ thinking: { type: 'enabled', budget_tokens: 256 } }), max_output_tokens: 4000 },
+    body: { thinking: { type: 'enabled', budget_tokens: 1024 } },
+    dropped: ['thinking.budget_tokens (256 → 1024)'],
+  },
+  {
+    rules: 'claude-4-1/one-sampling',
+    request: { ...native({}), temperature: 0.5, top_p: 0.5 },
+    body: { temperature: 0.5 },
+    without: ['top_p'],
+    dropped: ['top_p'],
   },
   {
     rules: 'messages/thinking-sampling',
@@ -180,6 +269,18 @@ export const anthropicCases: RuleCase[] = [
   { rules: 'claude-4/output', request: { max_output_tokens: 200_000 }, body: { max_tokens: 64_000 } },
   { rules: 'claude-opus-4/output', request: { max_output_tokens: 200_000 }, body: { max_tokens: 32_000 } },
   { rules: 'claude-opus-4-6/output', request: { max_output_tokens: 200_000 }, body: { max_tokens: 128_000 } },
+  {
+    rules: 'bedrock/betas',
+    request: native({}, ['claude-code-20250219', 'interleaved-thinking-2025-05-14']),
+    headers: { 'anthropic-beta': 'interleaved-thinking-2025-05-14' },
+    dropped: ['anthropic-beta (claude-code-20250219)'],
+  },
+  {
+    rules: 'vertex/betas',
+    request: native({}, ['prompt-caching-scope-2026-01-05', 'claude-code-20250219']),
+    headers: { 'anthropic-beta': 'claude-code-20250219' },
+    dropped: ['anthropic-beta (prompt-caching-scope-2026-01-05)'],
+  },
   { rules: 'bedrock/tools', request: { input: [user, call('a'), output('a')] }, body: { tools: [{ name: 'f' }] } },
   {
     rules: 'bedrock/alternate',

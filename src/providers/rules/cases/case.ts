@@ -5,8 +5,10 @@ export interface RuleCase {
   /** The rules that the request needs. */
   rules: string | readonly string[];
   request: Partial<Omit<ResponseRequest, 'input'>> & { input?: ResponseRequest['input'] | string };
-  /** What the body must match (`toMatchObject`). */
+  /** Fields that the body must have (`toMatchObject`). */
   body?: object;
+  /** Headers that the request must have. */
+  headers?: object;
   /** The effort that the body of either format must have. */
   effort?: string;
   /** The limit of the output that the body of any format must have. */

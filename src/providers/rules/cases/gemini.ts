@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { NATIVE_FIELD } from '../../../domain/native.ts';
 import type { RuleCase } from './case.ts';
 
 const user = { type: 'message', role: 'user', content: 'Hi' } as const;
@@ -12,6 +13,78 @@ const stop = ['a', 'b', 'c', 'd', 'e', 'f'];
 export const geminiCases: RuleCase[] = [
   { rules: 'gemini/names', request: { tools: [tool('21st_magic')] }, body: named },
   { rules: 'gemini/names-letters', request: { tools: [tool(`n${'a'.repeat(80)}`)] }, body: named },
+  {
+    rules: 'gemini/references',
+    request: {
+      tools: [
+        {
+          type: 'function',
+          name: 'f',
+          parameters: {
+            type: 'object',
+            properties: {
+              headers: { type: 'object' },
+              actions: { type: 'array', items: { $ref: '#/properties/headers' } },
+              node: { $ref: '#/definitions/Node', title: 'Node', type: 'object', description: 'The first.' },
+              few: { $ref: '#/$defs/List', maxItems: 2 },
+              lost: { $ref: '#/$defs/Lost', description: 'Gone.' },
+            },
+            $defs: { List: { type: 'array', items: { type: 'string' } } },
+            definitions: { Node: { type: 'object', properties: { next: { $ref: '#/definitions/Node' } } } },
+          },
+        },
+      ],
+    },
+    body: {
+      tools: [
+        {
+          functionDeclarations: [
+            {
+              parametersJsonSchema: {
+                type: 'object',
+                properties: {
+                  headers: { type: 'object' },
+                  actions: { type: 'array', items: { $ref: '#/$defs/headers' } },
+                  node: { $ref: '#/$defs/Node', description: 'The first.' },
+                  few: { $ref: '#/$defs/List', description: '(maxItems: 2)' },
+                  lost: { description: 'Gone.' },
+                },
+                $defs: {
+                  List: { type: 'array' },
+                  Node: { type: 'object', properties: { next: { $ref: '#/$defs/Node' } } },
+                  headers: { type: 'object' },
+                },
+              },
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    rules: 'gemini/references',
+    request: {
+      text: {
+        format: {
+          type: 'json_schema',
+          name: 'f',
+          schema: {
+            type: 'object',
+            properties: { a: { $ref: '#/$defs/A', title: 'A' }, self: { $ref: '#' } },
+            $defs: { A: { type: 'string' } },
+          },
+        },
+      },
+    },
+    body: {
+      generationConfig: {
+        responseJsonSchema: {
+          properties: { a: { $ref: '#/$defs/A' }, self: { $ref: '#/$defs/root' } },
+          $defs: { root: { properties: { self: { $ref: '#/$defs/root' } } } },
+        },
+      },
+    },
+  },
   {
     rules: 'gemini/first-turn',
     request: { input: [call('a'), output('a')] },
@@ -59,11 +132,69 @@ export const geminiCases: RuleCase[] = [
     body: { contents: [{ role: 'user', parts: [{ text: 'Be brief.' }, { text: 'Hi' }] }] },
     without: ['systemInstruction'],
   },
-  { rules: 'gemma/functions', request: { tools: [tool('f')] }, error: /has no functions/ },
+  { rules: 'gemma/functions', request: { tools: [tool('f')] }, error: /has no function tools/ },
   {
     rules: 'gemini-chat/fields',
     request: { frequency_penalty: 1, seed: 1, prompt_cache_key: 'k', text: { verbosity: 'low' } },
     without: ['frequency_penalty', 'seed', 'prompt_cache_key', 'verbosity'],
+  },
+  {
+    rules: 'gemini-chat/nullable',
+    request: {
+      tools: [
+        {
+          type: 'function',
+          name: 'f',
+          parameters: {
+            type: 'object',
+            properties: {
+              a: { description: 'A.', type: ['number', 'null'], default: null },
+              b: { type: ['string', 'null'], enum: ['x', null] },
+              c: {
+                title: 'C',
+                anyOf: [
+                  { type: 'array', items: { type: 'string' } },
+                  { type: 'null', title: 'None' },
+                ],
+              },
+              d: { type: ['string', 'number'] },
+            },
+          },
+        },
+      ],
+    },
+    body: {
+      tools: [
+        {
+          function: {
+            parameters: {
+              type: 'object',
+              properties: {
+                a: { description: 'A.', type: 'number', nullable: true },
+                b: { type: 'string', nullable: true, enum: ['x'] },
+                c: { title: 'C', type: 'array', items: { type: 'string' }, nullable: true },
+                d: { anyOf: [{ type: 'string' }, { type: 'number' }] },
+              },
+            },
+          },
+        },
+      ],
+    },
+  },
+  {
+    rules: 'gemini-chat/own-fields',
+    request: {
+      native: { format: 'openai-chat', fields: {}, betas: [], replaces: {}, tools: {}, version: undefined },
+      tools: [
+        { type: 'function', name: 'f', parameters: null, [NATIVE_FIELD]: { copilot_mcp_server_name: 'docs' } } as never,
+      ],
+    },
+    dropped: ['tools.f.copilot_mcp_server_name'],
+  },
+  {
+    rules: 'vertex-chat/text-or-calls',
+    request: { input: [user, said, call('a'), output('a')] },
+    body: { messages: [{}, { content: 'It is' }, { tool_calls: [{}] }, {}] },
   },
   {
     rules: 'gemini-chat/names',

@@ -41,6 +41,12 @@ export const hostedCases: RuleCase[] = [
     request: { input: [user, thought, call, output] },
     body: { messages: [{}, { reasoning_content: 'Hm.' }, {}] },
   },
+  {
+    rules: 'xiaomi/reasoning-back',
+    request: { input: [user, thought, call, output, user] },
+    body: { messages: [{}, { reasoning_content: 'Hm.' }, {}, {}] },
+  },
+  { rules: 'alibaba-qwq/streams', request: {}, streams: true },
   { rules: 'alibaba/thinking', request: { reasoning: { effort: 'low' } }, body: { enable_thinking: true } },
   { rules: 'alibaba/thinking', request: { reasoning: { enabled: false } }, body: { enable_thinking: false } },
   {
@@ -69,13 +75,65 @@ export const hostedCases: RuleCase[] = [
     request: { tools: [tool({ name: '1st' })] },
     body: { tools: [{ function: { name: expect.stringMatching(/^[a-z]\w+$/) } }] },
   },
+  {
+    rules: 'kimi-thinking/reasoning-back',
+    request: { input: [user, call, output, user] },
+    body: { messages: [{}, { reasoning_content: '', tool_calls: [{}] }, {}, {}] },
+  },
+  {
+    rules: 'kimi-k2-5/forced',
+    request: forced,
+    body: { tool_choice: 'required', thinking: { type: 'disabled' } },
+  },
+  { rules: 'kimi-k3/forced', request: forced, without: ['tool_choice'], dropped: ['tool_choice (required)'] },
   { rules: 'kimi-k2-5/temperature', request: { temperature: 0.7, top_p: 0.5 }, without: ['temperature', 'top_p'] },
   { rules: 'kimi-k2/temperature', request: { temperature: 0.7 }, without: ['temperature'], dropped: ['temperature'] },
   { rules: 'zai/tool-choice', request: forced, without: ['tool_choice'], dropped: ['tool_choice (required)'] },
+  {
+    rules: 'zai/reasoning-back',
+    request: { input: [user, thought, call, output, user] },
+    body: { messages: [{}, { reasoning_content: 'Hm.', tool_calls: [{}] }, {}, {}] },
+  },
+  {
+    rules: 'zai/blank-text',
+    request: {
+      input: [
+        { type: 'message', role: 'user', content: 'a' },
+        { type: 'message', role: 'assistant', content: '' },
+        { type: 'message', role: 'user', content: 'b' },
+      ],
+    },
+    body: {
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'user', content: 'b' },
+      ],
+    },
+  },
   { rules: 'zai/stops', request: { stop: ['a', 'b'] }, body: { stop: ['a'] } },
   { rules: 'zai/sampling', request: { temperature: 1.3, top_p: 0 }, body: { temperature: 1, top_p: 0.01 } },
   { rules: 'minimax/temperature', request: { temperature: 0 }, body: { temperature: 0.01 } },
   { rules: 'minimax/reasoning', request: {}, body: { reasoning_split: true } },
+  {
+    rules: 'minimax/reasoning-back',
+    request: {
+      input: [
+        user,
+        {
+          type: 'reasoning',
+          content: [{ type: 'reasoning_text', text: 'Hm.' }],
+          signature: 'x',
+          format: 'anthropic-claude-v1',
+        },
+        { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'a', output: 'x' },
+      ],
+    },
+    body: {
+      messages: [{}, { reasoning_details: [{ type: 'reasoning.text', text: 'Hm.', index: 0 }], tool_calls: [{}] }, {}],
+    },
+    dropped: ['input[1].signature'],
+  },
   {
     rules: 'groq/fields',
     request: { logprobs: true, top_logprobs: 1, logit_bias: { 5: 1 } },
@@ -87,6 +145,7 @@ export const hostedCases: RuleCase[] = [
     body: { messages: [{ content: 'Ada: Hi' }] },
   },
   { rules: 'groq/format', request: { ...format, tools }, without: ['response_format'], body: mentionsJson },
+  { rules: 'groq/format', request: format, stream: true, without: ['response_format'], body: mentionsJson },
   { rules: 'groq/effort', request: { reasoning: { effort: 'low' } }, without: ['reasoning_effort'] },
   { rules: 'groq-gpt-oss/effort', request: { reasoning: { effort: 'xhigh' } }, effort: 'high' },
   { rules: 'groq-qwen/effort', request: { reasoning: { effort: 'high' } }, effort: 'default' },
@@ -213,7 +272,37 @@ export const hostedCases: RuleCase[] = [
       ],
     },
   },
+  {
+    rules: ['kimi/references', 'kimi/enums', 'kimi/booleans'],
+    request: {
+      tools: [
+        tool({
+          parameters: {
+            type: 'object',
+            properties: { a: { $ref: '#/$defs/b', minLength: 1 }, c: { enum: ['x'] }, d: true },
+            $defs: { b: { type: 'string' } },
+          },
+        }),
+      ],
+    },
+    body: {
+      tools: [
+        {
+          function: {
+            parameters: {
+              properties: { a: { type: 'string', minLength: 1 }, c: { type: 'string', enum: ['x'] }, d: {} },
+            },
+          },
+        },
+      ],
+    },
+  },
   { rules: 'kimi/empty', request: { input: [user, { ...said, content: '' }, user] }, body: { messages: [{}, {}] } },
+  {
+    rules: 'alibaba/user',
+    request: { input: [said] },
+    body: { messages: [{ role: 'user' }, { role: 'assistant' }] },
+  },
   {
     rules: 'zai/user',
     request: { input: [said] },
@@ -278,6 +367,11 @@ export const hostedCases: RuleCase[] = [
     request: { input: [user, thought, said, user] },
     body: { messages: [{}, { content: [{ type: 'thinking', thinking: 'Hm.' }, { type: 'text' }] }, {}] },
   },
+  {
+    rules: 'unsigned-messages/thinking',
+    request: { input: [user, thought, said, user] },
+    body: { messages: [{}, { content: [{ type: 'thinking', thinking: 'Hm.' }, { type: 'text' }] }, {}] },
+  },
   { rules: 'minimax-messages/temperature', request: { temperature: 0 }, body: { temperature: 0.01 } },
   {
     rules: 'deepseek-messages/thinking',
@@ -293,6 +387,66 @@ export const hostedCases: RuleCase[] = [
     body: { messages: [{ role: 'user' }, { role: 'assistant' }] },
   },
   { rules: 'template/alternate', request: { input: [user, user] }, body: { messages: [{ content: 'Hi\n\nHi' }] } },
+  {
+    rules: 'vllm-responses/messages',
+    request: {
+      input: [
+        { type: 'message', role: 'user', content: 'a' },
+        { type: 'message', role: 'assistant', content: 'b' },
+      ],
+    },
+    body: {
+      input: [
+        { content: 'a' },
+        {
+          id: 'msg_1',
+          status: 'completed',
+          role: 'assistant',
+          content: [{ type: 'output_text', text: 'b', annotations: [] }],
+        },
+      ],
+    },
+  },
+  {
+    rules: ['vllm-responses/empty', 'vllm-responses/arguments'],
+    request: {
+      input: [
+        { type: 'message', role: 'user', content: 'a' },
+        { type: 'message', role: 'assistant', content: [] },
+        { type: 'function_call', call_id: 'c', name: 'f', arguments: '{"a":1}{' },
+        { type: 'function_call_output', call_id: 'c', output: 'b' },
+      ],
+    },
+    body: { input: [{ content: 'a' }, { arguments: JSON.stringify({ arguments: '{"a":1}{' }) }, { output: 'b' }] },
+  },
+  {
+    rules: 'template-llama/calls',
+    request: { input: [user, call, { ...call, call_id: 'b12345678' }, output, { ...output, call_id: 'b12345678' }] },
+    body: { messages: [{}, { role: 'assistant' }, {}, { role: 'assistant' }, {}] },
+  },
+  {
+    rules: 'template/empty',
+    request: { input: [user, { ...said, content: ' ' }] },
+    body: { messages: [{ role: 'user' }] },
+  },
+  ...['local-messages/system', 'deepseek-messages/system'].map((rules) => ({
+    rules,
+    request: { input: [user, system, user] },
+    body: { messages: [{ role: 'user', content: [{}, { text: 'System:' }, { text: 'Be brief.' }, {}] }] },
+    without: ['system'],
+  })),
+  ...['local-messages/billing', 'openrouter-messages/billing'].map((rules) => ({
+    rules,
+    request: {
+      input: [
+        { ...system, content: [{ type: 'input_text' as const, text: 'x-anthropic-billing-header: cc_version=2;' }] },
+        system,
+        user,
+      ],
+    },
+    body: { system: [{ text: 'Be brief.' }] },
+    dropped: ['instructions (x-anthropic-billing-header)'],
+  })),
   { rules: 'vllm/top-p', request: { top_p: 0 }, body: { top_p: 0.01 } },
   { rules: ['template/think-tags'], request: {}, reader: { thinkTags: true } },
   { rules: ['reasoning-models/think-tags'], request: {}, reader: { thinkTags: true } },

@@ -17,10 +17,34 @@ const json: Pick<ResponseRequest, 'text'> = { text: { format: { type: 'json_obje
 const many = Array.from({ length: 129 }, (_, index) => tool(`f${index}`));
 const stop = ['a', 'b', 'c', 'd', 'e'];
 
+/** A schema with an optional property in an inner object. */
+const whole = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false };
+const partly = { ...whole, properties: { a: { ...whole, required: [] } } };
+
 const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' } as const;
 
 export const openaiCases: RuleCase[] = [
+  {
+    rules: ['chat/parameters', 'chat/schema-root', 'chat/schema-properties'],
+    request: {
+      tools: [{ type: 'function', name: 'f' } as never, { type: 'function', name: 'g', parameters: {}, strict: null }],
+    },
+    body: {
+      tools: [
+        { function: { parameters: { type: 'object', properties: {} } } },
+        { function: { parameters: { type: 'object', properties: {} } } },
+      ],
+    },
+  },
   { rules: 'chat/cache-retention', request: { prompt_cache_retention: '24h' }, without: ['prompt_cache_retention'] },
+  {
+    rules: 'openai/strict',
+    request: {
+      tools: [tool('f', { strict: true, parameters: partly }), tool('g', { strict: true, parameters: whole })],
+      text: { format: { type: 'json_schema', name: 'a', strict: true, schema: partly } },
+    },
+    dropped: ['tools.f.strict', 'text.format.strict'],
+  },
   {
     rules: 'openai/cache-retention',
     request: { prompt_cache_retention: '24h' },
@@ -28,11 +52,33 @@ export const openaiCases: RuleCase[] = [
   },
   { rules: 'openai/account-identity', request: {}, body: { safety_identifier: 'hg_account' } },
   { rules: 'azure/account-identity', request: {}, body: { safety_identifier: 'hg_account' } },
+  {
+    rules: 'openai/compaction',
+    request: { input: [user, { type: 'compaction_trigger' }], standalone_compaction: true, max_output_tokens: 100 },
+    body: { input: [user] },
+    without: ['max_output_tokens', 'store', 'stream'],
+    dropped: ['max_output_tokens'],
+  },
   { rules: 'chat/names', request: { tools: [tool(long)] }, body: { tools: [{ function: { name: shortened } }] } },
   {
     rules: 'chat/schema-properties',
     request: { tools: [tool('f', { parameters: { type: 'object' } })] },
     body: { tools: [{ function: { parameters: { type: 'object', properties: {} } } }] },
+  },
+  {
+    rules: 'chat/schema-root',
+    request: { tools: [tool('f', { parameters: { type: ['object', 'null'], properties: { a: {} } } })] },
+    body: { tools: [{ function: { parameters: { type: 'object', properties: { a: {} } } } }] },
+  },
+  {
+    rules: 'chat/arguments',
+    request: {
+      input: [
+        { type: 'function_call', call_id: 'c', name: 'f', arguments: '{"a":' },
+        { type: 'function_call_output', call_id: 'c', output: 'ok' },
+      ] as never,
+    },
+    body: { messages: [{ tool_calls: [{ function: { arguments: '{"arguments":"{\\"a\\":"}' } }] }, {}] },
   },
   {
     rules: 'chat/message-names',
@@ -67,6 +113,11 @@ export const openaiCases: RuleCase[] = [
     request: { tools: [tool('f', { parameters: { type: 'object' } })] },
     body: { tools: [{ parameters: { type: 'object', properties: {} } }] },
   },
+  {
+    rules: 'responses/schema-root',
+    request: { tools: [tool('f', { parameters: { properties: { a: {} } } })] },
+    body: { tools: [{ parameters: { type: 'object', properties: { a: {} } } }] },
+  },
   { rules: 'gpt-5/sampling', request: { temperature: 0, top_p: 0.5 }, without: ['temperature', 'top_p'] },
   {
     rules: 'gpt-5-1/sampling',
@@ -82,6 +133,7 @@ export const openaiCases: RuleCase[] = [
     without: ['frequency_penalty', 'presence_penalty', 'logit_bias'],
   },
   { rules: 'gpt-5/logprobs', request: { logprobs: true, top_logprobs: 2 }, without: ['logprobs', 'top_logprobs'] },
+  { rules: 'gpt-oss/efforts', request: { reasoning: { effort: 'xhigh' } }, effort: 'high' },
   { rules: 'o-series/efforts', request: { reasoning: { effort: 'xhigh' } }, effort: 'high' },
   {
     rules: 'o-series/parallel',
@@ -89,6 +141,22 @@ export const openaiCases: RuleCase[] = [
     without: ['parallel_tool_calls'],
   },
   { rules: 'gpt-5/efforts', request: { reasoning: { effort: 'none' } }, effort: 'minimal' },
+  {
+    rules: 'gpt-5/search',
+    request: { tools: [{ type: 'web_search' }], reasoning: { effort: 'minimal' } },
+    effort: 'low',
+    dropped: ['reasoning.effort (minimal → low)'],
+  },
+  {
+    rules: ['o-series/verbosity'],
+    request: { text: { verbosity: 'low' } },
+    without: ['verbosity'],
+  },
+  {
+    rules: ['o-series-responses/verbosity'],
+    request: { text: { verbosity: 'low' } },
+    without: ['text'],
+  },
   { rules: 'gpt-5/output', request: { max_output_tokens: 200_000 }, limit: 128_000 },
   { rules: 'gpt-5-1/efforts', request: { reasoning: { effort: 'minimal' } }, effort: 'none' },
   { rules: 'gpt-5-2/efforts', request: { reasoning: { effort: 'xhigh' } }, effort: 'xhigh' },

@@ -64,12 +64,38 @@ const caseOf: Record<string, (value: never) => Omit<RuleCase, 'rules'>> = {
   native_shell: () => ({ request: { tools: [search, { type: 'local_shell' }] }, body: { tools: [search] } }),
 };
 
+const copilot: RuleCase = {
+  rules: 'ovhcloud/copilot',
+  request: { parallel_tool_calls: false, tools: [{ type: 'function', name: 'f' }] },
+  body: { tools: [{ function: { parameters: { type: 'object' } } }] },
+  without: ['stream_options', 'parallel_tool_calls'],
+  stream: true,
+};
+
+const access: RuleCase = {
+  rules: 'xai/web-access',
+  request: {
+    tools: [
+      { type: 'web_search', external_web_access: true },
+      { type: 'web_search', external_web_access: false },
+    ] as never,
+  },
+  body: { tools: [search] },
+  dropped: ['tools[0].external_web_access', 'tools[1]'],
+};
+const sessions: RuleCase[] = [
+  { rules: 'xai/session-cache-key', request: {}, body: { prompt_cache_key: 'hg_session' } },
+  { rules: 'xai-chat/session-header', request: {}, headers: { 'x-grok-conv-id': 'hg_session' } },
+];
+
 /** The rules of the form `<server>/<setting>`: one setting of the wire. */
-export const serverCases: RuleCase[] = ruleSets.flatMap(({ match, rules }) =>
-  match.models || !match.providers
-    ? []
-    : rules.flatMap((rule) => {
-        const [[name, value]] = Object.entries(rule.set) as [[string, never]];
-        return name in caseOf && rule.seen === '2026-11-23' ? [{ rules: rule.id, ...caseOf[name]!(value) }] : [];
-      }),
-);
+export const serverCases: RuleCase[] = ruleSets
+  .flatMap(({ match, rules }): RuleCase[] =>
+    match.models || !match.providers
+      ? []
+      : rules.flatMap((rule) => {
+          const [[name, value]] = Object.entries(rule.set) as [[string, never]];
+          return name in caseOf && rule.seen === '2026-11-23' ? [{ rules: rule.id, ...caseOf[name]!(value) }] : [];
+        }),
+  )
+  .concat(copilot, access, sessions);

@@ -12,13 +12,40 @@ export function createIdFitter(rule: NonNullable<Rules['ids']>): (id: string) =>
   const { characters = 'any', length, max_length: maximum = length ?? Number.POSITIVE_INFINITY } = rule;
   const pattern = allowed[characters];
   const size = length ?? Math.min(DEFAULT_LENGTH, maximum);
-  const known = new Map<string, string>();
   return (id) => {
     if (pattern.test(id) && id.length <= maximum && (length === undefined || id.length === length)) return id;
-    const fitted = known.get(id) ?? hashId(id, size);
-    known.set(id, fitted);
-    return fitted;
+    return findHash(id, size);
   };
+}
+
+/**
+ * Creates the functions that return the ids of the calls and of the results of one conversation, which are passed in
+ * their order. With `unique`, a later call with a known id gets another one, and so does its result.
+ */
+export function createCallIds(rule: NonNullable<Rules['ids']>) {
+  const toFitted = createIdFitter(rule);
+  const count = (seen: Map<string, number>) => (id: string) => {
+    const repetition = seen.get(id) ?? 0;
+    seen.set(id, repetition + 1);
+    return toFitted(repetition === 0 || !rule.unique ? id : `${id}#${repetition}`);
+  };
+  return { ofCall: count(new Map()), ofResult: count(new Map()) };
+}
+
+/** Hashes by the length and the id. Each turn of a conversation has the ids of all turns before it. */
+const hashes = new Map<string, string>();
+const MAX_HASHES = 5000;
+const MAX_KEY = 100;
+
+function findHash(id: string, size: number): string {
+  const key = `${size} ${id}`;
+  const known = hashes.get(key);
+  if (known !== undefined) return known;
+  const hashed = hashId(id, size);
+  if (key.length > MAX_KEY) return hashed;
+  if (hashes.size >= MAX_HASHES) hashes.clear();
+  hashes.set(key, hashed);
+  return hashed;
 }
 
 /** Letters and digits, which every server accepts. */

@@ -7,13 +7,15 @@ export interface Situation {
   readonly tools: boolean;
   readonly forced: boolean;
   readonly thinking: boolean;
+  /** Whether the provider's own search is one of the tools. Absent: the wire has none. */
+  readonly search?: boolean;
   readonly stream: boolean;
   readonly format: boolean;
   /** The effort that the body has. Undefined: none. */
   readonly effort: ReasoningEffort | undefined;
 }
 
-const flags = ['tools', 'forced', 'thinking', 'stream', 'format'] as const;
+const flags = ['tools', 'forced', 'thinking', 'search', 'stream', 'format'] as const;
 
 /** Whether a request meets a condition. */
 export function meetsCondition(condition: Condition | undefined, situation: Situation): boolean {
@@ -22,7 +24,7 @@ export function meetsCondition(condition: Condition | undefined, situation: Situ
   const { effort } = situation;
   if (efforts && (effort === undefined || !efforts.includes(effort))) return false;
   if (others && effort !== undefined && others.includes(effort)) return false;
-  return flags.every((flag) => condition[flag] === undefined || condition[flag] === situation[flag]);
+  return flags.every((flag) => condition[flag] === undefined || condition[flag] === (situation[flag] ?? false));
 }
 
 /**
@@ -63,8 +65,16 @@ function fitField(
   nameOf: (field: string) => string,
 ): void {
   const value = body[field];
-  const isRefused = rule.send === false || (rule.values && !rule.values.includes(value as string | number | boolean));
+  const isRefused =
+    rule.send === false ||
+    (rule.values && !rule.values.includes(value as string | number | boolean)) ||
+    rule.not_with?.some((other) => body[other] !== undefined);
   if (isRefused) {
+    if (rule.instead !== undefined && rule.send !== false) {
+      body[field] = rule.instead;
+      notes.dropped.push(`${nameOf(field)} (${String(value)} → ${rule.instead})`);
+      return;
+    }
     delete body[field];
     notes.dropped.push(nameOf(field));
     return;

@@ -1,5 +1,6 @@
 import type { Rules } from '../facets.ts';
 import type { FitNotes } from './notes.ts';
+import { canBeStrict } from './schemas.ts';
 
 type Body = Record<string, unknown>;
 
@@ -30,7 +31,7 @@ export function fitFormat(notes: FitNotes, body: Body, rules: NonNullable<Rules[
   const format = place.read(body);
   if (!format || format.type === 'text') return;
   const schema = format.json_schema?.schema;
-  if (mustDescribe(rules, format, place.hasTools(body))) {
+  if (mustDescribe(rules, format, { hasTools: place.hasTools(body), isStreamed: body.stream === true })) {
     place.write(body, undefined);
     place.tell(body, schema ? `${asJson} ${matching(schema)}` : asJson);
     notes.dropped.push('text.format (requested in the prompt)');
@@ -54,10 +55,24 @@ export function fitFormat(notes: FitNotes, body: Body, rules: NonNullable<Rules[
 }
 
 /** Whether the server has nothing that could replace the format. */
-const mustDescribe = (rules: NonNullable<Rules['format']>, { type }: JsonFormat, hasTools: boolean): boolean =>
+const mustDescribe = (
+  rules: NonNullable<Rules['format']>,
+  { type }: JsonFormat,
+  { hasTools, isStreamed }: { hasTools: boolean; isStreamed: boolean },
+): boolean =>
   (rules.with_tools === false && hasTools) ||
+  (rules.schema_streamed === false && isStreamed && type === 'json_schema') ||
   rules[type === 'json_schema' ? 'json_schema' : 'json_object'] === 'describe';
 
 const asJson = 'Respond with one JSON object and nothing else.';
 const matching = (schema: Record<string, unknown>): string =>
   `It must match this JSON schema: ${JSON.stringify(schema)}`;
+
+/** Sends a format as not strict, if the server takes no strict schema like it. */
+export function fitStrictFormat(notes: FitNotes, body: Body, place: FormatPlace): void {
+  const format = place.read(body);
+  const described = format?.json_schema;
+  if (!described?.strict || canBeStrict(described.schema)) return;
+  place.write(body, { ...format!, json_schema: { ...described, strict: false } });
+  notes.dropped.push('text.format.strict (the schema has optional properties or open objects)');
+}

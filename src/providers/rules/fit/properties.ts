@@ -33,3 +33,12 @@ function rename(name: string, properties: object): string {
   if (!(readable in properties)) return readable;
   return `${readable}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 }
+
+/** Renames the properties of an input. A property that the schema lacks may have the new name of another one. */
+export const renameInput = (input: object, names: ReadonlyMap<string, string>): object =>
+  Object.fromEntries(
+    Object.entries(input).map(([key, value]) => {
+      const name = names.get(key) ?? key;
+      return [name !== key && name in input ? `${name}_` : name, value];
+    }),
+  );

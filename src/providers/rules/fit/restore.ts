@@ -1,5 +1,7 @@
 import type {
   Chunk,
+  FinishChunk,
+  ItemChunk,
   ItemDoneChunk,
   ItemKey,
   PartDoneChunk,
@@ -9,6 +11,8 @@ import type {
 import { writeSearchCall } from '../../../domain/client-search.ts';
 import type { OutputItem } from '../../../domain/items.ts';
 import { parseObject } from '../../../domain/parse-object.ts';
+import { createInputReader, type InputReader } from '../../kit/custom-input.ts';
+import type { OfferedTools } from '../../kit/offered-tools.ts';
 import type { TextWire } from '../../text-wire.ts';
 import type { Reader } from '../../wire.ts';
 
@@ -18,6 +22,8 @@ export interface Restore {
   readonly stops?: readonly string[];
   /** Name of a tool at the server → name of the client, for items of a native wire. */
   readonly names?: ReadonlyMap<string, string>;
+  /** Function at the server → tool of the client, for calls in items of a native wire. */
+  readonly offered?: OfferedTools;
   /** Name of the tool of the client → name of a property at the server → name of the client. */
   readonly properties?: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** The function that stands for the search of the client, whose calls are items of another kind. */
@@ -53,6 +59,8 @@ class RestoringPass {
   /** Text that may be the beginning of a stop text. */
   private held = '';
   private isStopped = false;
+  /** The stop text at which the output ended. */
+  private stopText = '';
   /** The text of the part in progress that was passed on, and the item that has it. */
   private shown = '';
   private key: ItemKey | undefined;
@@ -60,6 +68,8 @@ class RestoringPass {
   private isEnded = false;
   /** Call id → its tool and its arguments so far, for tools with other property names. */
   private readonly calls = new Map<string, { names: ReadonlyMap<string, string>; chunk?: ToolCallArgumentsChunk }>();
+  /** Item → the text in the arguments of a call of a custom tool. */
+  private readonly inputs = new Map<ItemKey, InputReader>();
   /** Call id → the arguments so far, for searches of the client. */
   private readonly searches = new Map<string, string>();
   keptLength = 0;
@@ -87,7 +97,7 @@ class RestoringPass {
         return;
       case 'item':
       case 'item_done': {
-        const item = this.renameItem(chunk.item);
+        const item = this.restoreItem(chunk, out);
         if (this.stops.length === 0 || chunk.type === 'item') {
           if (!this.isStopped) out.push({ ...chunk, item });
         } else this.endItem({ ...chunk, item }, out);
@@ -103,6 +113,11 @@ class RestoringPass {
         break;
       }
       case 'tool_call_arguments': {
+        const input = chunk.key === undefined ? undefined : this.inputs.get(chunk.key)?.push(chunk.delta);
+        if (input !== undefined) {
+          if (input !== '' && !this.isStopped) out.push({ ...chunk, delta: input });
+          return;
+        }
         const searched = this.searches.get(chunk.callId);
         if (searched !== undefined) {
           this.searches.set(chunk.callId, searched + chunk.delta);
@@ -125,7 +140,7 @@ class RestoringPass {
           out.push({ type: 'item', key: callId, item: { ...item, status: 'in_progress' } });
           out.push({ type: 'item_done', key: callId, item: { ...item, status: 'completed' } });
         }
-        out.push(this.isStopped ? { ...chunk, reason: 'stop' } : chunk);
+        out.push(this.isStopped ? stopAt(chunk, this.stopText) : chunk);
         return;
       default:
     }
@@ -162,8 +177,14 @@ class RestoringPass {
   }
 
   private findStop(text: string): number {
-    const ends = this.stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1);
-    return ends.length === 0 ? -1 : Math.min(...ends);
+    let end = -1;
+    for (const stop of this.stops) {
+      const at = text.indexOf(stop);
+      if (at === -1 || (end !== -1 && at >= end)) continue;
+      end = at;
+      this.stopText = stop;
+    }
+    return end;
   }
 
   /** Ends a part of a native item with the text that was shown. */
@@ -201,10 +222,38 @@ class RestoringPass {
     out.push(this.isEnded ? { ...chunk, item: { ...item, content: kept } } : chunk);
   }
 
-  private renameItem(item: OutputItem): OutputItem {
+  /** Gives a call the name and the kind of the client's tool. */
+  private restoreItem({ type, key, item }: ItemChunk | ItemDoneChunk, out: Chunk[]): OutputItem {
     const name = this.restore.names?.get(String(item['name']));
-    return name === undefined ? item : { ...item, name };
+    const named = name === undefined ? item : { ...item, name };
+    const tool = this.restore.offered?.get(String(named['name']));
+    if (tool === undefined || named.type !== 'function_call') return named;
+    const { arguments: text, ...call } = named as OutputItem & { arguments?: unknown };
+    const placed = { ...call, name: tool.name, ...(tool.namespace !== undefined && { namespace: tool.namespace }) };
+    if (tool.kind === 'function') return { ...placed, arguments: text };
+    const reader = this.inputs.get(key);
+    if (type === 'item') this.inputs.set(key, createInputReader());
+    else if (reader) {
+      const delta = reader.end();
+      if (delta !== '' && !this.isStopped)
+        out.push({ type: 'tool_call_arguments', callId: String(item['call_id']), delta, key });
+      this.inputs.delete(key);
+    }
+    const whole = createInputReader();
+    const input = typeof text === 'string' ? whole.push(text) + whole.end() : '';
+    return { ...placed, type: 'custom_tool_call', input };
   }
+}
+
+/** Returns the end of output that the gateway cut. */
+function stopAt(finish: FinishChunk, text: string): FinishChunk {
+  const { native } = finish;
+  const stopped: FinishChunk = { ...finish, reason: 'stop', stopText: text };
+  if (native) {
+    const delta = { ...native.delta, stop_reason: 'stop_sequence', stop_sequence: text };
+    stopped.native = { ...native, delta };
+  }
+  return stopped;
 }
 
 /** Returns the length of the longest end of the text with which the stop text begins. */

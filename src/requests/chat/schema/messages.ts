@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { byKind } from '../../../schema/by-kind.ts';
 import { maybe } from '../../../schema/shapes.ts';
-import { annotation, answerPart, generatedImage, reasoningDetail, chatPart } from './parts.ts';
+import { annotation, answerPart, generatedImage, reasoningDetail, chatPart, thinkingBlock } from './parts.ts';
 
 const content = Type.Union([Type.String(), Type.Array(chatPart)]);
 const name = maybe(Type.String());
@@ -37,6 +37,7 @@ const assistant = Type.Object({
   reasoning: maybe(Type.String()),
   reasoning_content: maybe(Type.String()),
   reasoning_details: maybe(Type.Array(reasoningDetail)),
+  thinking_blocks: maybe(Type.Array(thinkingBlock)),
   tool_calls: maybe(Type.Array(toolCall)),
   function_call: maybe(functionCall),
   annotations: maybe(Type.Array(annotation)),
@@ -60,14 +61,19 @@ const functionOutput = Type.Object({
 });
 
 /** An entry of `messages`. @see docs/reference/chat-completions.md#messages */
-export const chatMessage = byKind('a message', 'role', {
-  system: inputMessage('system'),
-  developer: inputMessage('developer'),
-  user: inputMessage('user'),
-  assistant,
-  tool,
-  function: functionOutput,
-});
+export const chatMessage = byKind(
+  'a message',
+  'role',
+  {
+    system: inputMessage('system'),
+    developer: inputMessage('developer'),
+    user: inputMessage('user'),
+    assistant,
+    tool,
+    function: functionOutput,
+  },
+  { component: 'ChatMessage' },
+);
 
 export type ChatRequestMessage = Static<typeof chatMessage>;
 

@@ -2,7 +2,8 @@ import { Type } from 'typebox';
 import { byKind } from '../../../schema/by-kind.ts';
 import { cacheControl, maybe, oneOf, unknownKind } from '../../../schema/shapes.ts';
 
-const cached = { cache_control: maybe(cacheControl) };
+const breakpoint = Type.Object({ mode: Type.Literal('explicit') });
+const cached = { cache_control: maybe(cacheControl), prompt_cache_breakpoint: maybe(breakpoint) };
 
 const text = Type.Object({ type: Type.Literal('text'), text: Type.String(), ...cached });
 
@@ -38,8 +39,8 @@ const video = Type.Object({
 
 const refusal = Type.Object({ type: Type.Literal('refusal'), refusal: Type.String() });
 
-/** Names of the same parts in other APIs → the name here. */
-const reserved: ReadonlyMap<string, string> = new Map([
+/** Names of the same parts in other APIs → the name here, if it is a part. `settle-neighbors.ts` rewrites them. */
+const reserved: ReadonlyMap<string, string | undefined> = new Map<string, string | undefined>([
   ['input_text', 'text'],
   ['output_text', 'text'],
   ['input_image', 'image_url'],
@@ -47,6 +48,8 @@ const reserved: ReadonlyMap<string, string> = new Map([
   ['input_file', 'file'],
   ['document', 'file'],
   ['input_video', 'video_url'],
+  ['tool_use', undefined],
+  ['tool_result', undefined],
 ]);
 
 const inputParts = { text, image_url: image, file, input_audio: audio, video_url: video };
@@ -58,10 +61,17 @@ const unknownKinds = { other: unknownKind, reserved };
 export const partShapes = { ...inputParts, refusal };
 
 /** A part of a message that the model reads. @see docs/reference/chat-completions.md#content-parts */
-export const chatPart = byKind('a content part', 'type', inputParts, unknownKinds);
+export const chatPart = byKind('a content part', 'type', inputParts, {
+  component: 'ChatPart',
+  ...unknownKinds,
+});
 
 /** A part of an assistant message. */
-export const answerPart = byKind('a part of an assistant message', 'type', partShapes, unknownKinds);
+export const answerPart = byKind('a part of an assistant message', 'type', partShapes, {
+  component: 'ChatAssistantPart',
+  kindComponent: 'ChatPart',
+  ...unknownKinds,
+});
 
 /** A generated image of an earlier response. */
 export const generatedImage = Type.Object({
@@ -86,6 +96,21 @@ export const annotation = byKind(
       }),
     }),
   },
+  { component: 'ChatAnnotation', other: unknownKind },
+);
+
+/** A block of thinking of an earlier response of Claude, as LiteLLM has it. https://docs.litellm.ai/docs/reasoning_content */
+export const thinkingBlock = byKind(
+  'a block of thinking',
+  'type',
+  {
+    thinking: Type.Object({
+      type: Type.Literal('thinking'),
+      thinking: maybe(Type.String()),
+      signature: maybe(Type.String()),
+    }),
+    redacted_thinking: Type.Object({ type: Type.Literal('redacted_thinking'), data: maybe(Type.String()) }),
+  },
   { other: unknownKind },
 );
 
@@ -109,12 +134,12 @@ export const reasoningDetail = byKind(
     }),
     'reasoning.summary': Type.Object({
       type: Type.Literal('reasoning.summary'),
-      summary: Type.String(),
+      summary: maybe(Type.String()),
       ...commonDetail,
     }),
     'reasoning.encrypted': Type.Object({
       type: Type.Literal('reasoning.encrypted'),
-      data: Type.String(),
+      data: maybe(Type.String()),
       ...commonDetail,
     }),
   },

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
-import { anyObject, maybe, oneOf, unknownKind } from '../../../schema/shapes.ts';
+import { anyObject, cacheControl, maybe, oneOf, unknownKind } from '../../../schema/shapes.ts';
 import { hostedTools } from '../../responses/schema/hosted-tools.ts';
 import { otherTool, serverTools } from '../../responses/schema/server-tools.ts';
 import { functionName } from '../../responses/schema/tools.ts';
@@ -11,6 +11,7 @@ const functionShape = Type.Object({
   description: maybe(Type.String()),
   parameters: maybe(anyObject()),
   strict: maybe(Type.Boolean()),
+  cache_control: maybe(cacheControl),
 });
 
 const functionTool = Type.Object({
@@ -18,6 +19,7 @@ const functionTool = Type.Object({
   function: functionShape,
   async: Type.Optional(Type.Boolean()),
   defer_loading: Type.Optional(Type.Boolean()),
+  cache_control: maybe(cacheControl),
 });
 
 const customTool = Type.Object({
@@ -26,13 +28,18 @@ const customTool = Type.Object({
     name: Type.String(),
     description: maybe(Type.String()),
     format: maybe(
-      byKind('a format of a custom tool', 'type', {
-        text: Type.Object({ type: Type.Literal('text') }),
-        grammar: Type.Object({
-          type: Type.Literal('grammar'),
-          grammar: Type.Object({ definition: Type.String(), syntax: oneOf('lark', 'regex') }),
-        }),
-      }),
+      byKind(
+        'a format of a custom tool',
+        'type',
+        {
+          text: Type.Object({ type: Type.Literal('text') }),
+          grammar: Type.Object({
+            type: Type.Literal('grammar'),
+            grammar: Type.Object({ definition: Type.String(), syntax: oneOf('lark', 'regex') }),
+          }),
+        },
+        { component: 'ChatCustomToolFormat' },
+      ),
     ),
   }),
 });
@@ -41,6 +48,7 @@ const tools = { function: functionTool, custom: customTool, ...hostedTools, ...s
 
 /** An entry of `tools`. @see docs/reference/chat-completions.md#tools */
 export const chatTool = byKind('a tool', 'type', tools, {
+  component: 'ChatTool',
   docs: docsUrl('reference/chat-completions#tools'),
   ...otherTool,
 });
@@ -59,7 +67,7 @@ const namedTool = byKind(
   'a tool',
   'type',
   { function: namedFunction, custom: namedCustom },
-  { other: Type.Object({ type: Type.String() }) },
+  { component: 'NamedChatTool', other: Type.Object({ type: Type.String() }) },
 );
 
 /** @see docs/reference/chat-completions.md#tools */
@@ -76,7 +84,7 @@ export const chatToolChoice = Type.Union([
         allowed_tools: Type.Object({ mode: oneOf('auto', 'required'), tools: Type.Array(namedTool) }),
       }),
     },
-    { other: unknownKind, takesOther: otherTool.takesOther },
+    { component: 'ChatToolChoice', other: unknownKind, takesOther: otherTool.takesOther },
   ),
 ]);
 

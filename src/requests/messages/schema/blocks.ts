@@ -22,7 +22,11 @@ const sources = {
   file: Type.Object({ type: Type.Literal('file'), file_id: Type.String() }),
 };
 
-const imageSource = byKind('a source of an image', 'type', sources, { other: unknownKind });
+const imageSource = byKind('a source of an image', 'type', sources, {
+  component: 'ImageSource',
+  kindComponent: 'Source',
+  other: unknownKind,
+});
 
 const imageBlock = Type.Object({ type: Type.Literal('image'), source: imageSource, ...mark });
 
@@ -42,7 +46,10 @@ const documentSources = {
           text: textBlock,
           image: Type.Object({
             type: Type.Literal('image'),
-            source: byKind('a source of an image', 'type', sources),
+            source: byKind('a source of an image', 'type', sources, {
+              component: 'DocumentImageSource',
+              kindComponent: 'Source',
+            }),
             ...mark,
           }),
         }),
@@ -51,7 +58,11 @@ const documentSources = {
   }),
 };
 
-const documentSource = byKind('a source of a document', 'type', documentSources, { other: unknownKind });
+const documentSource = byKind('a source of a document', 'type', documentSources, {
+  component: 'DocumentSource',
+  kindComponent: 'Source',
+  other: unknownKind,
+});
 
 /** The kinds of sources that become parts. A block with another one passes to the native wire. */
 export const knownSources: Readonly<Record<'image' | 'document', ReadonlySet<string>>> = {
@@ -90,7 +101,9 @@ const toolResultBlock = Type.Object({
   content: maybe(
     Type.Union([
       Type.String(),
-      Type.Array(byKind('a block of a tool result', 'type', resultBlocks, { other: unknownKind })),
+      Type.Array(
+        byKind('a block of a tool result', 'type', resultBlocks, { kindComponent: 'Block', other: unknownKind }),
+      ),
     ]),
   ),
   is_error: maybe(Type.Boolean()),
@@ -131,6 +144,8 @@ const modelBlocks = {
 
 /** A block of a user's turn. Unlisted kinds pass to the native wire. */
 export const userBlock = byKind('a content block', 'type', ownBlocks, {
+  component: 'UserBlock',
+  kindComponent: 'Block',
   other: unknownKind,
   reserved: reservedFor('tool_use', 'thinking', 'redacted_thinking'),
   docs,
@@ -138,6 +153,8 @@ export const userBlock = byKind('a content block', 'type', ownBlocks, {
 
 /** A block of the model's turn. Unlisted kinds pass to the native wire, such as results of its tools. */
 export const assistantBlock = byKind('a content block', 'type', modelBlocks, {
+  component: 'AssistantBlock',
+  kindComponent: 'Block',
   other: unknownKind,
   reserved: reservedFor('tool_result'),
   docs,
@@ -157,6 +174,7 @@ export const message = byKind(
   },
   // Names of chat completions. Results of tools are blocks of the user here.
   {
+    component: 'MessagesTurn',
     reserved: new Map([
       ['tool', 'user'],
       ['developer', 'system'],
@@ -174,7 +192,7 @@ export const thinking = byKind(
   {
     enabled: Type.Object({
       type: Type.Literal('enabled'),
-      budget_tokens: Type.Integer({ minimum: 1 }),
+      budget_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
       display: maybe(openWord('summarized', 'omitted')),
     }),
     adaptive: Type.Object({ type: Type.Literal('adaptive'), display: maybe(openWord('summarized', 'omitted')) }),

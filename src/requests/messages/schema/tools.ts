@@ -5,6 +5,7 @@ import { anyObject, cacheControl, maybe, openWord, strings, unknownKind } from '
 import { userLocation } from '../../../tools/web-search/shapes.ts';
 import { hostedTools } from '../../responses/schema/hosted-tools.ts';
 import { isServerToolType, otherTool, serverTools } from '../../responses/schema/server-tools.ts';
+import { functionName } from '../../responses/schema/tools.ts';
 
 /** Fields that every tool of the format may have. */
 const common = {
@@ -17,10 +18,7 @@ const common = {
 
 const custom = Type.Object({
   type: Type.Optional(Type.Literal('custom')),
-  name: Type.String({
-    pattern: '^[A-Za-z0-9_-]{1,128}$',
-    says: 'must be 1 to 128 letters, digits, `_` or `-`',
-  }),
+  name: functionName,
   description: maybe(Type.String()),
   input_schema: anyObject(),
   eager_input_streaming: maybe(Type.Boolean()),
@@ -91,7 +89,10 @@ export function familyOf(type: string): ToolFamily | undefined {
 }
 
 /** A tool of a family, by its name without the date. */
-const datedTool = byKind('a tool', 'family', families, { kindWithoutKey: ({ type }) => familyOf(String(type)) });
+const datedTool = byKind('a tool', 'family', families, {
+  component: 'DatedTool',
+  kindWithoutKey: ({ type }) => familyOf(String(type)),
+});
 
 /** An entry of `tools`: the format's own kinds, the gateway's, and those that only a provider knows. @see docs/reference/messages.md#tools */
 export const messagesTool = byKind(
@@ -99,6 +100,7 @@ export const messagesTool = byKind(
   'type',
   { custom, mcp_toolset: toolset, ...serverTools, mcp: hostedTools.mcp },
   {
+    component: 'MessagesTool',
     kindWithoutKey: () => 'custom',
     other: Type.Union([datedTool, otherTool.other]),
     takesOther: otherTool.takesOther,
@@ -118,7 +120,7 @@ export const messagesToolChoice = byKind(
     tool: Type.Object({ type: Type.Literal('tool'), name: Type.String({ minLength: 1 }), ...serial }),
     none: Type.Object({ type: Type.Literal('none') }),
   },
-  { other: unknownKind },
+  { component: 'MessagesToolChoice', other: unknownKind },
 );
 
 /** @see docs/reference/messages.md#mcp-servers */

@@ -31,12 +31,17 @@ const assistantMessage = Type.Object({
   model: Type.Optional(Type.String()),
 });
 
-const message = byKind('a message', 'role', {
-  user: inputMessage('user'),
-  assistant: assistantMessage,
-  system: inputMessage('system'),
-  developer: inputMessage('developer'),
-});
+const message = byKind(
+  'a message',
+  'role',
+  {
+    user: inputMessage('user'),
+    assistant: assistantMessage,
+    system: inputMessage('system'),
+    developer: inputMessage('developer'),
+  },
+  { component: 'InputMessage' },
+);
 
 const reasoning = Type.Object({
   type: Type.Literal('reasoning'),
@@ -134,6 +139,7 @@ export const inputItem = byKind(
       encrypted_content: Type.Optional(nullable(Type.String())),
       id: maybe(Type.String()),
     }),
+    compaction_trigger: Type.Object({ type: Type.Literal('compaction_trigger') }),
     additional_tools: additionalTools,
     agent_message: agentMessage,
     configuration_update: configurationUpdate,
@@ -143,6 +149,8 @@ export const inputItem = byKind(
   {
     kindWithoutKey: (item) => (Object.hasOwn(item, 'role') ? 'message' : undefined),
     other: unknownKind, // choice 272
+    // Generators join the kinds, and its `serverLabel` is `server_label` of another kind there.
+    undocumented: 'router:mcp',
     docs: docsUrl('reference/items'),
   },
 );

@@ -6,8 +6,9 @@ import { cacheControl, maybe, nullable, oneOf, unknownKind } from '../../../sche
 const isText = (value: unknown) => typeof value === 'string';
 
 /** For the OpenAPI document: at least one of the fields is a text. */
-const namesOneOf = (...fields: string[]) =>
-  fields.map((field) => ({ required: [field], properties: { [field]: { type: 'string' } } }));
+const hasOne = (...fields: string[]) => ({
+  not: { allOf: fields.map((field) => ({ not: { required: [field], properties: { [field]: { type: 'string' } } } })) },
+});
 
 /** @see docs/reference/items.md#content-parts */
 export const inputText = Type.Object({
@@ -27,7 +28,7 @@ export const inputImage = Type.Refine(
       file_id: maybe(Type.String()),
       cache_control: Type.Optional(cacheControl),
     },
-    { documented: { anyOf: namesOneOf('image_url', 'file_id') } },
+    { documented: hasOne('image_url', 'file_id') },
   ),
   (part) => isText(part.image_url) || isText(part.file_id),
   () => 'needs a source: one of `image_url`, `file_id`',
@@ -44,7 +45,7 @@ export const inputFile = Type.Refine(
       filename: Type.Optional(Type.String()),
       cache_control: Type.Optional(cacheControl),
     },
-    { documented: { anyOf: namesOneOf('file_data', 'file_url', 'file_id') } },
+    { documented: hasOne('file_data', 'file_url', 'file_id') },
   ),
   (part) => isText(part.file_data) || isText(part.file_url) || isText(part.file_id),
   () => 'needs a source: one of `file_data`, `file_url`, `file_id`',
@@ -139,7 +140,7 @@ const reserved: ReadonlyMap<string, string | undefined> = new Map([
  * Unlisted kinds pass, because a provider that has sent such a part accepts it back. Wires without such parts reject
  * it. choice 272
  */
-const unknownKinds = { other: unknownKind, reserved };
+const unknownKinds = { other: unknownKind, reserved, kindComponent: 'Part' };
 
 /** A part of a user, system or developer message. */
 export const inputPart = byKind('an input part', 'type', inputParts, unknownKinds);
@@ -153,7 +154,7 @@ export const assistantPart = byKind(
     refusal,
     ...inputParts,
   },
-  unknownKinds,
+  { component: 'AssistantPart', ...unknownKinds },
 );
 
 /** A part of the output of a client's tool. The output may also be a plain string. */

@@ -31,6 +31,14 @@ const autoRouter = {
 
 const flatValue = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
 
+/** Code that generators write for a union with a map does not compile, so the document has no types of values. */
+const toolParameters = mapOf(Type.Union([flatValue, Type.Array(flatValue), mapOf(flatValue)]), {
+  documented: {
+    description: 'Values are texts, numbers, booleans, null, or lists and maps of these.',
+    additionalProperties: true,
+  },
+});
+
 /** A plugin of the operator. `check-plugins.ts` checks its id and its settings. */
 const modulePlugin = Type.Object({ id: Type.String(), enabled: Type.Optional(Type.Boolean()) });
 
@@ -53,7 +61,7 @@ export const pluginSetting = byKind(
         Type.Array(
           Type.Object({
             type: Type.String(),
-            parameters: Type.Optional(mapOf(Type.Union([flatValue, Type.Array(flatValue), mapOf(flatValue)]))),
+            parameters: Type.Optional(toolParameters),
           }),
           { maxItems: 8 },
         ),
@@ -99,29 +107,38 @@ export const pluginFields: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 );
 
 const price = Type.Optional(
-  Type.Union([
-    nonNegative(),
-    Type.String({ pattern: '^\\d+(?:\\.\\d+)?(?:[eE][+-]?\\d+)?$', says: 'must be a price: a number of 0 or more' }),
-  ]),
+  Type.Union(
+    [
+      nonNegative(),
+      Type.String({
+        pattern: '^\\d+(?:\\.\\d+)?(?:[eE][+-]?\\d+)?$',
+        says: 'must be a price: a number of 0 or more',
+      }),
+    ],
+    { component: 'MaximumPrice' },
+  ),
 );
 
 const sortKey = oneOf(...sortKeys);
 
 /** `provider.sort`. */
-export const providerSort = Type.Union([
-  sortKey,
-  Type.Object({ by: maybe(sortKey), partition: maybe(oneOf('model', 'none')) }),
-]);
+export const providerSort = Type.Union(
+  [sortKey, Type.Object({ by: maybe(sortKey), partition: maybe(oneOf('model', 'none')) })],
+  { component: 'ProviderSort' },
+);
 
-const cutoffs = Type.Union([
-  Type.Number(),
-  Type.Object({
-    p50: maybe(Type.Number()),
-    p75: maybe(Type.Number()),
-    p90: maybe(Type.Number()),
-    p99: maybe(Type.Number()),
-  }),
-]);
+const cutoffs = Type.Union(
+  [
+    Type.Number(),
+    Type.Object({
+      p50: maybe(Type.Number()),
+      p75: maybe(Type.Number()),
+      p90: maybe(Type.Number()),
+      p99: maybe(Type.Number()),
+    }),
+  ],
+  { component: 'ProviderCutoffs' },
+);
 
 /** A list of provider names. It is bounded, because each name is compared with every endpoint: choice 249. */
 export const providerNameList = () => Type.Array(Type.String({ maxLength: 1024 }), { maxItems: 1024 });
@@ -143,7 +160,7 @@ export const providerPreferences = Type.Object(
     preferred_max_latency: maybe(cutoffs),
     preferred_min_throughput: maybe(cutoffs),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, component: 'ProviderPreferences' },
 );
 
 /** The same for requests for text, which may have fields of their providers. @see docs/reference/routing.md#provider-options */
@@ -152,5 +169,5 @@ export const textProviderPreferences = Type.Object(
     ...providerPreferences.properties,
     options: maybe(Type.Object({})), // `findOptionsProblem` checks its values
   },
-  { additionalProperties: false },
+  { additionalProperties: false, component: 'TextProviderPreferences' },
 );

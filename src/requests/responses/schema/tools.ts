@@ -1,14 +1,17 @@
 import { Type } from 'typebox';
 import { docsUrl } from '../../../domain/docs-url.ts';
 import { byKind } from '../../../schema/by-kind.ts';
-import { anyObject, maybe, oneOf } from '../../../schema/shapes.ts';
+import { anyObject, cacheControl, maybe, oneOf } from '../../../schema/shapes.ts';
 import { hostedTools } from './hosted-tools.ts';
 import { otherTool, serverTools } from './server-tools.ts';
 
-/** The name of a function, as providers accept it. */
+/**
+ * The name of a function. MCP allows these names, and a name that a provider refuses is renamed there.
+ * Source: modelcontextprotocol/modelcontextprotocol#986
+ */
 export const functionName = Type.String({
-  pattern: '^[A-Za-z0-9_-]{1,64}$',
-  says: 'must be 1 to 64 letters, digits, `_` or `-`',
+  pattern: '^[A-Za-z0-9_./:-]{1,128}$',
+  says: 'must be 1 to 128 letters, digits, `_`, `-`, `.`, `/` or `:`',
 });
 
 const functionFields = {
@@ -19,6 +22,7 @@ const functionFields = {
   strict: maybe(Type.Boolean()),
   async: Type.Optional(Type.Boolean()),
   defer_loading: Type.Optional(Type.Boolean()),
+  cache_control: maybe(cacheControl),
 };
 
 const custom = Type.Object({
@@ -57,7 +61,7 @@ const namespace = Type.Object({
 /** A search for tools that the client runs, as Codex has it. Source: CommandCodeAI/command-code#885 */
 const clientSearch = Type.Object({
   type: Type.Literal('tool_search'),
-  execution: Type.Literal('client'),
+  execution: Type.String({ pattern: '^client$', says: 'must be `client`' }),
   description: Type.Optional(Type.String()),
   parameters: Type.Optional(anyObject()),
 });
@@ -75,4 +79,8 @@ const tools = {
 export const tool = byKind('a tool', 'type', tools, { docs: docsUrl('reference/tools'), ...otherTool });
 
 /** An entry of `additional_tools.tools`: a tool of a known kind, or any object with a `type`. */
-export const announcedTool = byKind('a tool', 'type', tools, { other: Type.Object({ type: Type.String() }) });
+export const announcedTool = byKind('a tool', 'type', tools, {
+  component: 'AnnouncedTool',
+  kindComponent: 'Tool',
+  other: Type.Object({ type: Type.String() }),
+});

@@ -80,7 +80,7 @@ const flavored = (what: string): string =>
 
 /**
  * Sources: QuantumNous/new-api#5372 (sampling), MoonshotAI/kimi-code#2661 and CommandCodeAI/command-code#594 (schemas),
- * MoonshotAI/kimi-cli#1806 (names), AstrBotDevs/AstrBot#6614 (usage)
+ * MoonshotAI/kimi-cli#1903 and can1357/oh-my-pi#5952 (schemas), MoonshotAI/kimi-cli#1806 (names), AstrBotDevs/AstrBot#6614 (usage)
  */
 const moonshot: ChatDescription = {
   id: 'moonshot',
@@ -103,6 +103,12 @@ const moonshot: ChatDescription = {
           'when using anyOf, type should be defined in anyOf items instead of the parent schema',
         ),
         references: flavored('references must start with #/$defs/'),
+        typeBesideReference: flavored(
+          'when using $ref, type should be defined in the referenced schema instead of the parent schema',
+        ),
+        besideReference: flavored('conflicting keywords found after $ref expansion: description'),
+        enumTypes: flavored('type is not defined'),
+        booleans: flavored('property schema must be an object'),
       },
     },
     turns: {

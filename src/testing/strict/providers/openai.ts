@@ -304,6 +304,7 @@ const effortsOf = (efforts: string[]): NonNullable<StrictRules['values']> => ({
 const openaiResponses = strictResponses({
   id: 'openai-responses',
   provider: 'openai',
+  compacts: true,
   model: 'o4-mini',
   rules: {
     ...responsesRules,

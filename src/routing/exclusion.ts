@@ -1,0 +1,6 @@
+/** The reason of an exclusion. `code` is in `excluded_by` of docs/reference/errors.md#errormetadata, or our own. */
+export interface Exclusion {
+  code: string;
+  /** A clause: "costs 3 USD per million input tokens". */
+  reason: string;
+}
