@@ -59,7 +59,7 @@ const access = await openAccess(storage.access, {
   internReach: { mayUse: never, mayOpen: never },
 });
 
-const plenty = { requests_per_minute: 1e9, tokens_per_minute: 1e12, concurrent_streams: 1e6 };
+const plenty = { requests_per_minute: 1e9, tokens_per_minute: 1e12, concurrent_requests: 1e6 };
 const counters = new MemoryCounters();
 const limits = new RateLimiter({
   counters,
@@ -146,7 +146,7 @@ function serve(headers: readonly string[], index: number, last: Step): MaybeProm
   const caller = access.authenticate(headers[index % headers.length]);
   if (last === 'keys') return;
   const id = createTimedId('gen-');
-  const ticket = limits.admit(caller, request, id);
+  const ticket = limits.admit(caller, { model: request.model, isConcurrent: true, estimateTokens: () => 600 }, id);
   if (ticket instanceof Promise) throw new Error('Counters in memory must be synchronous.');
   const recorded = last === 'limits' ? undefined : spend(caller, id, last);
   ticket?.end(600, false);

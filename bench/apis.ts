@@ -92,6 +92,7 @@ const facts: ChatFacts = {
   findNativeReason: () => 'stop',
   findError: () => undefined,
   rename: (text) => text,
+  readsNumbers: false,
 };
 
 const events = createEvents();
