@@ -40,7 +40,7 @@ export interface ResponseObject {
   top_logprobs: number;
   truncation: 'auto' | 'disabled';
   user: string | null;
-  /** What a provider reports, otherwise null: newer clients require the field. */
+  /** The value of the provider, otherwise null: newer clients require the field. */
   access_programs: unknown;
   router_metadata?: RouterMetadata;
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { withoutAzure } from './azure-paths.ts';
 import { GEMINI_BASE } from './gemini-paths.ts';
 
-/** The routes of clients. Others, such as `/keys`, have one path only, so that a proxy can rule who reaches them. */
+/** The routes of clients. Others, such as `/keys`, have one path only, so that a proxy can restrict access to them. */
 const operations = '(?:chat\\/completions|completions|embeddings|images|messages|models|rerank|responses)';
 
 /**

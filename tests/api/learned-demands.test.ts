@@ -71,11 +71,11 @@ interface Demand {
   wire: WireId;
   path: string;
   body: object;
-  /** What the server says of a body that it refuses. */
+  /** The error of the server for a body that it refuses. */
   says: string | object;
   status?: number;
   refuses: (sent: Sent) => boolean;
-  /** What the accepted body matches. */
+  /** A subset of the accepted body. */
   sends?: object;
   /** Whether the lesson is about one conversation. */
   once?: true;

@@ -21,7 +21,7 @@ export interface NpmAgent extends Agent {
   edit(file: string, from: string, to: string): Call;
 }
 
-/** What its settings name. */
+/** The gateway and the folder that the settings of an agent name. */
 interface Target {
   /** The address of the gateway without `/api`. */
   url: string;

@@ -44,7 +44,7 @@ export const otherMajors = [
   'openai@6.49.0',
 ];
 
-/** What a folder of the other majors contains: the clients, and the peer that `openai` needs for WebSockets. */
+/** Packages in a folder of the other majors: the clients, and the peer that `openai` needs for WebSockets. */
 export const otherMajorsFolder = [...otherMajors, 'ws@8.23.0'];
 
 export type Found = { folder: string } | { skipped: string };

@@ -4,7 +4,7 @@ import type { Run } from '../../pipeline/run/run.ts';
 import type { RenameFields } from '../../requests/rename-fields.ts';
 import type { ChatOutputSettings } from '../../requests/chat/request.ts';
 
-/** What a chat completion depends on besides the body. */
+/** Facts outside the body that a chat completion depends on. */
 export interface ChatClient {
   /** Names fields as the body does. */
   rename: RenameFields;

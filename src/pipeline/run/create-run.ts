@@ -9,7 +9,7 @@ import type { RetrievalFinish, RetrievalRun } from './retrieval-run.ts';
 import type { Run, RunBase } from './run.ts';
 import type { RunInput, RunOrigin } from './run-origin.ts';
 
-/** Hide who a run is for, so that providers and the store never get the ids themselves. */
+/** Replaces the ids of end users and workspaces, so that providers and the store never get them. */
 export interface Pseudonyms {
   /** Hashes the id of an end user with a key. */
   hashEndUser: (workspaceId: string, id: string) => string;

@@ -6,7 +6,7 @@ import { findNearestName } from '../../domain/nearest-name.ts';
 import { explainIssues } from '../../schema/explain-issues.ts';
 import { fieldPath, Report } from '../../schema/report.ts';
 
-/** Invalid settings of a dialect. Paths begin below `dialect`. The messages are for the operator, who wrote it. */
+/** Invalid settings of a dialect. Paths begin below `dialect`. The messages are for the operator. */
 export class DialectError extends Error {
   readonly issues: readonly Issue[];
 

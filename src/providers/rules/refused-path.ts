@@ -30,7 +30,7 @@ const kept: ReadonlySet<string> = new Set([
   ...['parts', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'thoughtSignature', 'args', 'response'],
   ...['format', 'schema', 'json_schema', 'effort', 'strict'], // these have lessons of their own
 ]);
-/** What a schema contains is about its keywords. */
+/** Fields with a JSON schema. A path below one is about a keyword of the schema. */
 const schemaPart = /^(?:input_?schema|parameters(?:_?json_?schema)?|schema|properties|items)$/i;
 
 /**

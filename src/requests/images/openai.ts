@@ -7,7 +7,7 @@ import { isObject } from '../../schema/by-kind.ts';
 import { mediaUrl, oneOf } from '../../schema/shapes.ts';
 import { imageSchema } from './schema.ts';
 
-/** What the response repeats of the request, or depends on. */
+/** Values of the request that the response repeats or depends on. */
 export interface OpenAIImageOutput {
   /** The beginning of the names of events. */
   prefix: 'image_generation' | 'image_edit';
@@ -20,7 +20,7 @@ export interface OpenAIImageOutput {
   size: string;
 }
 
-/** What OpenAI's paths have besides the fields of `POST /images`, and what they do not have in common. */
+/** The fields that both paths of OpenAI have. */
 const { input_references: _references, ...common } = imageSchema.properties;
 const shared = {
   ...common,
