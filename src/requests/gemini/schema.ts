@@ -1,24 +1,12 @@
 import { type Static, Type } from 'typebox';
 import { createLenientCheck } from '../../schema/create-lenient-check.ts';
 import { anyObject, maybe, oneOf, openWord, strings } from '../../schema/shapes.ts';
+import { ownFields } from '../own-fields.ts';
 import { requestSchema } from '../responses/schema.ts';
 import { functionName } from '../responses/schema/tools.ts';
 
 /** Fields with the shape and the meaning of `POST /responses`. They are copied to the request of the pipeline. */
-export const sharedGeminiFields = [
-  'debug',
-  'max_tool_calls',
-  'models',
-  'plugins',
-  'preset',
-  'prompt_cache_key',
-  'provider',
-  'route',
-  'session_id',
-  'stop_server_tools_when',
-  'trace',
-  'user',
-] as const;
+export const sharedGeminiFields = [...ownFields, 'user'] as const;
 
 const shared = Type.Pick(requestSchema, sharedGeminiFields).properties;
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { createLenientCheck } from '../../schema/create-lenient-check.ts';
 import { anyObject, cacheControl, maybe, oneOf } from '../../schema/shapes.ts';
+import { ownFields } from '../own-fields.ts';
 import { requestSchema } from '../responses/schema.ts';
 import { maxIdCharacters } from '../session-header.ts';
 import { message, textBlock, thinking } from './schema/blocks.ts';
@@ -9,21 +10,7 @@ import { effort, mcpServer, messagesTool, messagesToolChoice } from './schema/to
 const outputFormat = Type.Object({ type: Type.Literal('json_schema'), schema: anyObject() });
 
 /** Fields with the shape and the meaning of `POST /responses`. They are copied to the request of the pipeline. */
-export const sharedFields = [
-  'debug',
-  'image_config',
-  'max_tool_calls',
-  'modalities',
-  'models',
-  'plugins',
-  'preset',
-  'prompt_cache_key',
-  'provider',
-  'route',
-  'session_id',
-  'stop_server_tools_when',
-  'trace',
-] as const;
+export const sharedFields = [...ownFields, 'image_config', 'modalities'] as const;
 
 const shared = Type.Pick(requestSchema, sharedFields).properties;
 
