@@ -233,13 +233,14 @@ function turnOffThinking(draft: MessagesDraft, body: WireBody, note: string): vo
 
 /**
  * A model that needs its reasoning back does not reason on after calls of others. Without a signature, the reasoning of
- * earlier turns is not sent.
+ * earlier turns is not sent to a server that wants that of the present one.
  */
 function fitThoughts(draft: MessagesDraft, body: WireBody): void {
-  if (draft.dialect.reasoning_rules!.back !== 'turn') return;
+  const { back, off } = draft.dialect.reasoning_rules!;
+  if (back !== 'turn' && !(back === 'always' && off)) return;
   const isAsked = ({ role, content }: Turn): boolean =>
     role === 'user' && (!Array.isArray(content) || content.some(({ type }) => type !== 'tool_result'));
-  const start = body.messages.findLastIndex(isAsked) + 1;
+  const start = back === 'always' ? 0 : body.messages.findLastIndex(isAsked) + 1;
   const turn = body.messages.slice(start);
   body.messages = body.messages.map((message, index) => (index < start ? withoutThoughts(message) : message));
   const has = ({ content }: Turn, kind: Block['type']): boolean =>

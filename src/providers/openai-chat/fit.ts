@@ -262,9 +262,13 @@ function turnOffThinking(draft: ChatDraft, body: WireBody): boolean {
 }
 
 function fitThinking(draft: ChatDraft, body: WireBody): void {
-  const rules = draft.dialect.reasoning_rules!;
-  const { not_with_tools: isSeparate, on, off } = rules;
-  if (rules.back) body.messages = fitThoughts(body.messages, rules.back, isThinkingOff(body, off));
+  const { back, off } = draft.dialect.reasoning_rules!;
+  fitEffort(draft, body);
+  if (back) body.messages = fitThoughts(body.messages, back, isThinkingOff(body, off));
+}
+
+function fitEffort(draft: ChatDraft, body: WireBody): void {
+  const { not_with_tools: isSeparate, on, off } = draft.dialect.reasoning_rules!;
   const effort = body.reasoning_effort as ReasoningEffort | undefined;
   if (effort === undefined) return;
   if (isSeparate && body.tools && body.tools.length > 0 && effort !== 'none') {

@@ -101,6 +101,8 @@ export interface StrictRules {
     name?: { pattern?: RegExp; says: Words };
     /** Calls of the present turn without the reasoning before them, while the model reasons. */
     reasoning?: Words | undefined;
+    /** The same for all calls of the conversation. */
+    allReasoning?: Words | undefined;
     unsigned?: Words;
   };
   /** `{value}` */
@@ -307,7 +309,8 @@ function checkTurns({ turns: rules }: StrictRules, { messages }: Seen, thinks: b
     if (says !== undefined) return { says, values };
   }
   return (
-    checkOrder(thinks ? rules : { ...rules, reasoning: undefined }, messages, spoken) ?? checkResults(rules, messages)
+    checkOrder(thinks ? rules : { ...rules, reasoning: undefined, allReasoning: undefined }, messages, spoken) ??
+    checkResults(rules, messages)
   );
 }
 
@@ -331,10 +334,12 @@ function checkOrder(rules: TurnRules, messages: SeenMessage[], spoken: SeenMessa
     );
     if (pair !== -1) return { says: rules.alternate, values: { role: messages[pair]!.role, index: pair } };
   }
-  if (rules.reasoning !== undefined) {
-    const turn = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
+  const { reasoning = rules.allReasoning } = rules;
+  if (reasoning !== undefined) {
+    const isAll = rules.allReasoning !== undefined;
+    const turn = isAll ? messages : messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
     const index = turn.findIndex((message) => message.calls.length > 0 && !message.hasReasoning);
-    if (index !== -1) return { says: rules.reasoning, values: { index } };
+    if (index !== -1) return { says: reasoning, values: { index } };
   }
   return undefined;
 }

@@ -25,6 +25,7 @@ const forced = { tools, tool_choice: 'required' } as const;
 const schema = { type: 'object', properties: { a: { type: 'string' } } };
 const format: Pick<ResponseRequest, 'text'> = { text: { format: { type: 'json_schema', name: 'a', schema } } };
 const json: Pick<ResponseRequest, 'text'> = { text: { format: { type: 'json_object' } } };
+const off = { thinking: { type: 'disabled' } };
 const mentionsJson = { messages: [{ content: expect.stringContaining('JSON') }, {}] };
 
 export const hostedCases: RuleCase[] = [
@@ -38,9 +39,25 @@ export const hostedCases: RuleCase[] = [
   { rules: 'deepseek/forced', request: forced, body: { tool_choice: 'required', thinking: { type: 'disabled' } } },
   {
     rules: 'deepseek/reasoning-back',
-    request: { input: [user, thought, call, output] },
-    body: { messages: [{}, { reasoning_content: 'Hm.' }, {}] },
+    request: { input: [user, thought, call, output, user] },
+    body: { messages: [{}, { reasoning_content: 'Hm.' }, {}, {}] },
   },
+  { rules: 'deepseek/effort', request: { reasoning: { effort: 'max' } }, body: { reasoning_effort: 'max' } },
+  { rules: 'deepseek/effort', request: { reasoning: { effort: 'none' } }, body: off, without: ['reasoning_effort'] },
+  { rules: 'kimi-k2-5/thinking', request: { reasoning: { effort: 'low' } }, body: { thinking: { type: 'enabled' } } },
+  { rules: 'kimi-k2-5/thinking', request: { reasoning: { enabled: false } }, body: off },
+  { rules: 'kimi-k3/efforts', request: { reasoning: { effort: 'none' } }, body: { reasoning_effort: 'low' } },
+  { rules: 'glm/thinking', request: { reasoning: { effort: 'none' } }, body: off },
+  { rules: 'glm-5-2/efforts', request: { reasoning: { effort: 'none' } }, body: off },
+  { rules: 'glm-5-2/efforts', request: { reasoning: { effort: 'xhigh' } }, body: { reasoning_effort: 'xhigh' } },
+  { rules: 'glm-5-3/efforts', request: { reasoning: { effort: 'none' } }, body: { reasoning_effort: 'low' } },
+  {
+    rules: 'minimax-m3/thinking',
+    request: { reasoning: { effort: 'high' } },
+    body: { thinking: { type: 'adaptive' } },
+  },
+  { rules: 'minimax-m3/thinking', request: { reasoning: { effort: 'none' } }, body: off },
+  { rules: 'xiaomi/thinking', request: { reasoning: { effort: 'none' } }, body: off },
   {
     rules: 'xiaomi/reasoning-back',
     request: { input: [user, thought, call, output, user] },
@@ -375,7 +392,7 @@ export const hostedCases: RuleCase[] = [
   { rules: 'minimax-messages/temperature', request: { temperature: 0 }, body: { temperature: 0.01 } },
   {
     rules: 'deepseek-messages/thinking',
-    request: { input: [user, call, output] },
+    request: { input: [user, call, output, user] },
     body: { thinking: { type: 'disabled' } },
     dropped: ['reasoning'],
   },

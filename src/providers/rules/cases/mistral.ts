@@ -9,6 +9,8 @@ const system = { type: 'message', role: 'system', content: 'Be brief.' } as cons
 const id = expect.stringMatching(/^[A-Za-z0-9]{9}$/);
 
 export const mistralCases: RuleCase[] = [
+  { rules: 'mistral-small/effort', request: { reasoning: { effort: 'low' } }, body: { reasoning_effort: 'high' } },
+  { rules: 'mistral-small/effort', request: { reasoning: { enabled: false } }, body: { reasoning_effort: 'none' } },
   {
     rules: 'mistral/call-ids',
     request: { input: [user, call, output] },

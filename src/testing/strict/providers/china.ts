@@ -6,7 +6,7 @@ const half = 'Failed to parse the request body as JSON: lone leading surrogate i
 
 /**
  * Sources: deepseek-ai/DeepSeek-V3#1376 (choice), llm-exe/llm-exe#662 (schema), browserbase/stagehand#1204 (word),
- * aaif-goose/goose#9781 (reasoning), Gitlawb/openclaude#806 (parts)
+ * earendil-works/pi#3635 (reasoning), Gitlawb/openclaude#806 (parts)
  */
 const deepseek: ChatDescription = {
   id: 'deepseek',
@@ -23,7 +23,7 @@ const deepseek: ChatDescription = {
       word: "Prompt must contain the word 'json' in some form to use 'response_format' of type 'json_object'.",
     },
     turns: {
-      reasoning: 'The `reasoning_content` in the thinking mode must be passed back to the API.',
+      allReasoning: 'The `reasoning_content` in the thinking mode must be passed back to the API.',
       missingResult:
         "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. (insufficient tool messages following tool_calls message)",
       orphan: "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'",

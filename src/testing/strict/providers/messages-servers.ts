@@ -13,7 +13,7 @@ const base: StrictRules = {
   },
 };
 
-/** Sources: NousResearch/hermes-agent#17510 (thinking), esengine/DeepSeek-Reasonix#8756 (end) */
+/** Sources: NousResearch/hermes-agent#17510 and earendil-works/pi#3635 (thinking), esengine/DeepSeek-Reasonix#8756 (end) */
 const deepseek: MessagesDescription = {
   id: 'deepseek-messages',
   provider: 'deepseek',
@@ -24,7 +24,7 @@ const deepseek: MessagesDescription = {
     choice: { whileThinking: { only: ['auto', 'none'], says: 'Thinking mode does not support this tool_choice' } },
     turns: {
       ...base.turns!,
-      reasoning: 'The `content[].thinking` in the thinking mode must be passed back to the API.',
+      allReasoning: 'The `content[].thinking` in the thinking mode must be passed back to the API.',
     },
   },
   answer: { signed: false, thinksByDefault: true, stop: false },

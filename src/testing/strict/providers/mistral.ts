@@ -17,7 +17,7 @@ const description: ChatDescription = {
       known: [
         ...['model', 'messages', 'temperature', 'top_p', 'max_tokens', 'stream', 'stop', 'random_seed'],
         ...['response_format', 'tools', 'tool_choice', 'presence_penalty', 'frequency_penalty', 'n', 'prediction'],
-        ...['parallel_tool_calls', 'prompt_mode', 'safe_prompt', 'reasoning_effort', 'metadata', 'guardrails'],
+        ...['parallel_tool_calls', 'prompt_mode', 'safe_prompt', 'metadata', 'guardrails'],
       ],
       says: { message: 'Extra inputs are not permitted: {name}', status: 422, type: 'extra_forbidden', code: '1800' },
     },
