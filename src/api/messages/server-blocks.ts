@@ -141,6 +141,11 @@ const unavailable = { error_code: 'unavailable' };
 
 /** The tools of the format besides the search. Source: ServerToolUseBlock of the official clients */
 const known: Readonly<Record<KnownTool, KnownResult>> = {
+  advisor: {
+    result: 'advisor_tool_result',
+    show: ({ advice }) => ({ type: 'advisor_result', text: textOf(advice), stop_reason: null }),
+    fail: unavailable,
+  },
   web_fetch: { result: 'web_fetch_tool_result', show: showPage, fail: { error_code: 'url_not_accessible' } },
   code_execution: {
     result: 'code_execution_tool_result',

@@ -1,6 +1,5 @@
 import { type Report, show } from '../../schema/report.ts';
 import type { MessagesBody } from './schema.ts';
-import { familyOf } from './schema/tools.ts';
 
 /** Checks the rules of the format that need more than one field. The body has the right shape. */
 export function checkMessagesRules(body: MessagesBody, report: Report): void {
@@ -30,8 +29,6 @@ function checkServers({ tools, mcp_servers: servers }: MessagesBody, report: Rep
     if (tool.type === 'mcp_toolset' && !names.has(tool.mcp_server_name!)) {
       const says = `names a server that is not in \`mcp_servers\`, got ${show(tool.mcp_server_name)}`;
       report.add(`tools[${index}].mcp_server_name`, says);
-    } else if (tool.type !== undefined && familyOf(tool.type) === 'advisor') {
-      report.add(`tools[${index}].type`, `is not offered, got ${show(tool.type)}; use \`router:advisor\``);
     }
   }
 }

@@ -5,12 +5,18 @@ export const ownServer = 'router';
 export const SEALED_INPUT = 'router_item';
 
 /** A tool that the format knows besides the search. */
-export type KnownTool = 'web_fetch' | 'code_execution' | 'bash_code_execution' | 'text_editor_code_execution';
+export type KnownTool =
+  | 'advisor'
+  | 'web_fetch'
+  | 'code_execution'
+  | 'bash_code_execution'
+  | 'text_editor_code_execution';
 
 /** Types of items → the names of the same tools in the format, which its clients know. */
 export const serverNames: ReadonlyMap<unknown, KnownTool | 'web_search'> = new Map([
   ['web_search_call', 'web_search'],
   ['router:web_search', 'web_search'],
+  ['router:advisor', 'advisor'],
   ['router:web_fetch', 'web_fetch'],
   ['code_interpreter_call', 'code_execution'],
   ['router:code_interpreter', 'code_execution'],

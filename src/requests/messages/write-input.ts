@@ -132,7 +132,8 @@ function readOwnCalls(content: readonly AnyBlock[]): Map<unknown, Item> {
   if (results.size === 0) return own;
   for (const block of content) {
     if (block.type !== 'server_tool_use' && block.type !== 'mcp_tool_use') continue;
-    const item = readOwnCall(block, results.get(block['id']));
+    const result = results.get(block['id']);
+    const item = readOwnCall(block, result) ?? readAdvice(block, result);
     if (item) own.set(block['id'], item);
   }
   return own;
@@ -148,6 +149,16 @@ function readOwnCall(call: AnyBlock, result: AnyBlock | undefined): Item | undef
     if (item && isItemOf(call, item)) return item as OutputItem;
   }
   return undefined;
+}
+
+/**
+ * Reads the advice that a session got before it came to this gateway. The provider would reject it, because the gateway
+ * consults advisors itself. Sealed advice and failures are left out.
+ */
+function readAdvice({ type, name, id }: AnyBlock, result: AnyBlock | undefined): Item | undefined {
+  if (type !== 'server_tool_use' || name !== 'advisor' || result === undefined) return undefined;
+  const { text: advice } = isObject(result['content']) ? result['content'] : {};
+  return typeof advice === 'string' ? { type: 'router:advisor', id, status: 'completed', advice } : hidden;
 }
 
 /**

@@ -102,6 +102,12 @@ function writeTool(tool: AnyTool, isOwnSearch: boolean): WrittenTool {
     }
     case 'code_execution':
       return { type: 'router:code_interpreter' };
+    case 'advisor': {
+      // Its tokens are billed as those of another model, so the gateway consults it itself.
+      const { model, max_tokens: maxTokens } = tool;
+      const room = maxTokens ? { max_completion_tokens: maxTokens } : undefined;
+      return { type: 'router:advisor', parameters: { model, forward_transcript: true, ...room } };
+    }
     case 'tool_search_tool_regex':
     case 'tool_search_tool_bm25':
       return { type: 'router:tool_search' };

@@ -44,7 +44,12 @@ const webFetch = Type.Object({
   ...common,
 });
 
-const advisor = Type.Object({ type: Type.String(), model: Type.String({ minLength: 1 }), ...common });
+const advisor = Type.Object({
+  type: Type.String(),
+  model: Type.String({ minLength: 1 }),
+  max_tokens: maybe(Type.Integer({ minimum: 1 })),
+  ...common,
+});
 
 const toolset = Type.Object({
   type: Type.Literal('mcp_toolset'),
