@@ -31,7 +31,8 @@ export interface ResponseObject {
   previous_response_id: null;
   prompt: unknown;
   prompt_cache_key: string | null;
-  prompt_cache_options: unknown;
+  /** Absent if the request has none: the public type has no null here. */
+  prompt_cache_options?: object;
   reasoning: Pick<ReasoningSetting, 'context' | 'effort' | 'mode' | 'summary'> | null;
   safety_identifier: string | null;
   service_tier: string | null;

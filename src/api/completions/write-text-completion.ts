@@ -7,6 +7,7 @@ import type { ChatFacts } from '../chat-completions/chat-facts.ts';
 import { writeChatFailure } from '../chat-completions/errors.ts';
 import {
   appendFields,
+  type ChatFinishReason,
   partsOfItem,
   TEXT_GAP,
   writeChatUsage,
@@ -44,13 +45,19 @@ export function writeTextCompletion(response: ResponseObject, facts: ChatFacts):
         text,
         ...(reasoning !== '' && !facts.hidesReasoning && { reasoning }),
         logprobs: tokens.length > 0 ? writeTextLogprobs(tokens, 0) : null,
-        finish_reason: writeFinishReason(response, false),
+        finish_reason: writeTextEnd(response),
         native_finish_reason: facts.findNativeReason() ?? null,
       },
     ],
     ...(response.usage && { usage: writeChatUsage(response.usage) }),
     ...writeEnding(response, facts),
   };
+}
+
+/** A text completion has no tools, so a call that a model writes all the same is the end of its text. */
+function writeTextEnd(response: ResponseObject): ChatFinishReason {
+  const reason = writeFinishReason(response, false);
+  return reason === 'tool_calls' ? 'stop' : reason;
 }
 
 const readThoughts = (item: OutputItem): string[] =>
@@ -168,7 +175,7 @@ export class TextChunkWriter implements EventFormat {
       index: 0,
       text: '',
       logprobs: null,
-      finish_reason: writeFinishReason(response, false),
+      finish_reason: writeTextEnd(response),
       native_finish_reason: isFailed ? null : (facts.findNativeReason() ?? null),
     };
     const ending = {
@@ -177,6 +184,6 @@ export class TextChunkWriter implements EventFormat {
       ...writeEnding(response, facts),
     };
     const last = `${this.writeHead()}${JSON.stringify(choice)}]${appendFields(ending)}\n\n`;
-    return failure ? `${last}data: ${JSON.stringify(failure)}\n\n` : last; // choice 608
+    return failure ? `event: error\ndata: ${JSON.stringify(failure)}\n\n${last}` : last; // choice 608
   }
 }

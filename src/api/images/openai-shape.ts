@@ -70,13 +70,17 @@ export function createOpenAIShape(
     writeBody: (last) => ({
       before: { created: last?.created ?? 0 },
       after: {
-        ...(last && describe(last)),
+        ...(last && omitAuto(describe(last))),
         usage: last && writeUsage(last.usage),
         router_metadata: last?.routerMetadata,
       },
     }),
   };
 }
+
+/** Omits the word `auto`. The types of events have it, but those of whole bodies only have what was chosen. */
+const omitAuto = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== 'auto'));
 
 /** Counts that are unknown are 0, because typed clients require them. */
 function writeUsage(usage: WireImageUsage | undefined): object {

@@ -58,12 +58,12 @@ export function createResponseObject(
     previous_response_id: null,
     prompt: request.prompt ?? null,
     prompt_cache_key: request.prompt_cache_key ?? null,
-    prompt_cache_options: request.prompt_cache_options ?? null,
+    ...(request.prompt_cache_options && { prompt_cache_options: request.prompt_cache_options }),
     reasoning: reasoning
       ? {
           context: reasoning.context ?? null,
           effort: reasoning.effort ?? null,
-          mode: reasoning.mode ?? null,
+          ...(reasoning.mode && { mode: reasoning.mode }),
           summary: reasoning.summary ?? null,
         }
       : null,
