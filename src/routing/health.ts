@@ -7,6 +7,10 @@ import { percentileOf, RecentSamples, reachedBy } from './rolling.ts';
 export interface HealthView {
   /** No outage within the last 30 seconds. */
   readonly isStable: boolean;
+  /** Whether a provider that limits the rate has not had the time to recover: its wait, or 10 seconds if it named none. */
+  readonly isLimited: boolean;
+  /** Whether the wait that the provider named is not over, so that it would reject a request. */
+  readonly isResting: boolean;
   /** Percent over 30 minutes. Null below 100 requests. */
   readonly uptime: number | null;
   /** Tokens per second over 5 minutes. Undefined without samples. `p90`: nine of ten were at least as fast. */
@@ -46,6 +50,9 @@ export interface AttemptOutcome {
 const MAX_ENDPOINTS = 2_000;
 const SAMPLES = 256;
 const OUTAGE_MS = 30_000;
+/** How long an endpoint that limits the rate is avoided if it names no wait, and at most if it names one. */
+const LIMITED_MS = 10_000;
+const MAX_REST_MS = 600_000;
 /** Number of slices of that time. */
 const OUTAGE_SLICES = 30;
 const MIN_ERRORS = 3;
@@ -140,6 +147,7 @@ class EndpointHealth {
   private lastFaultAtMs = Number.NEGATIVE_INFINITY;
   /** Until this time the endpoint counts as unstable, because it sent `Retry-After`. */
   private restsUntilMs = 0;
+  private limitedUntilMs = 0;
   private readonly outageMs: number;
 
   constructor(outageMs: number) {
@@ -150,8 +158,11 @@ class EndpointHealth {
   record({ atMs, error, firstOutputMs, durationMs, outputTokens = 0, toolCalls = 'none' }: AttemptOutcome): void {
     if (error) {
       if (error.kind === 'rate_limited' || error.kind === 'upstream_overloaded') {
-        const restMs = Math.min((error.retryAfterSeconds ?? 0) * 1000, 10 * MINUTE);
+        const restMs = Math.min((error.retryAfterSeconds ?? 0) * 1000, MAX_REST_MS);
         this.restsUntilMs = Math.max(this.restsUntilMs, atMs + restMs);
+        if (error.kind === 'rate_limited' && error.retryAfterSeconds === undefined) {
+          this.limitedUntilMs = atMs + LIMITED_MS;
+        }
       }
       if (!isEndpointFault(error)) return;
       this.count(FAULT, atMs);
@@ -161,6 +172,7 @@ class EndpointHealth {
     }
     this.count(OK, atMs);
     this.faultsInARow = 0;
+    this.limitedUntilMs = 0;
     if (firstOutputMs !== undefined) this.latenciesMs.add(firstOutputMs, atMs);
     if (durationMs !== undefined && durationMs > 0 && outputTokens > 0) {
       this.throughputs.add(outputTokens / (durationMs / 1000), atMs);
@@ -172,11 +184,19 @@ class EndpointHealth {
    * Whether there is no outage: three faults in a row, or three or more that are most of the requests in 30 seconds.
    */
   isStable(nowMs: number): boolean {
-    if (nowMs < this.restsUntilMs) return false;
+    if (this.isResting(nowMs)) return false;
     if (nowMs - this.lastFaultAtMs >= this.outageMs) return true;
     if (this.faultsInARow >= MIN_ERRORS) return false;
     const faults = this.outage.sum(FAULT, nowMs);
     return faults < MIN_ERRORS || faults <= this.outage.sum(OK, nowMs);
+  }
+
+  isResting(nowMs: number): boolean {
+    return nowMs < this.restsUntilMs;
+  }
+
+  isLimited(nowMs: number): boolean {
+    return this.isResting(nowMs) || nowMs < this.limitedUntilMs;
   }
 
   uptime(counts: RollingCounts, nowMs: number): number | null {
@@ -219,6 +239,14 @@ class View implements HealthView {
     this.known = known;
     this.nowMs = nowMs;
     this.isStable = known.isStable(nowMs);
+  }
+
+  get isLimited(): boolean {
+    return this.known.isLimited(this.nowMs);
+  }
+
+  get isResting(): boolean {
+    return this.known.isResting(this.nowMs);
   }
 
   get uptime(): number | null {

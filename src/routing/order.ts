@@ -237,10 +237,10 @@ function isFast(view: HealthView | undefined, minThroughput: Cutoffs, maxLatency
   );
 }
 
-/** 0: healthy, 1: degraded, 2: down or in an outage. @see docs/reference/routing.md#health */
+/** 0: healthy, 1: degraded, 2: down, in an outage or rate-limited. @see docs/reference/routing.md#health */
 function bandOf(view: HealthView | undefined): number {
   if (!view) return 0;
-  if (!view.isStable) return 2;
+  if (!view.isStable || view.isLimited) return 2;
   const { uptime } = view;
   if (uptime === null || uptime >= 95) return 0;
   return uptime >= 80 ? 1 : 2;
@@ -279,6 +279,13 @@ function putByokFirst<E extends EndpointFacts>(ordered: E[], configured: readonl
     ...own.filter(({ isFallbackKey }) => isFallbackKey),
   ];
 }
+
+/**
+ * Moves endpoints behind all others while the wait that their provider named is not over. Applies to models and providers
+ * in the order of the caller, too, because a request to such an endpoint fails.
+ */
+export const putRestingLast = <E extends EndpointFacts>(endpoints: readonly E[], health: OrderContext['health']): E[] =>
+  stablePartition(endpoints, (endpoint) => Number(health(endpoint)?.isResting ?? false));
 
 /** Sorts by group. Stable within a group. */
 function stablePartition<E>(items: readonly E[], groupOf: (item: E) => number): E[] {

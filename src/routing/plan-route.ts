@@ -20,7 +20,7 @@ import { ImageNeeds } from './image-needs.ts';
 import { EmbeddingNeeds, RerankNeeds } from './retrieval-needs.ts';
 import type { InFlight } from './in-flight.ts';
 import { Needs } from './needs.ts';
-import { isOrderOpen, type OrderContext, orderEndpoints } from './order.ts';
+import { isOrderOpen, type OrderContext, orderEndpoints, putRestingLast } from './order.ts';
 import { matchesEndpoint, type Preferences, readPreferences } from './preferences.ts';
 import { modelNotFound, noEndpoints, allExcluded } from './refusals.ts';
 import { type Router, type RouterPlan, routers } from './routers/index.ts';
@@ -255,7 +255,8 @@ class Planner<E extends EndpointFacts> {
     else ordered = kept.flatMap(order);
     // a router may choose a model that the request also names, and a model may appear with two suffixes
     const endpoints = groups.length === 1 ? ordered : [...new Set(ordered)];
-    return cutFallbacks(endpoints, preferences, this.excluded);
+    const left = cutFallbacks(endpoints, preferences, this.excluded);
+    return kept.length > 1 || preferences.order ? putRestingLast(left, this.routingContext.health.view) : left;
   }
 
   /** @param minContext of endpoints whose input can be shortened; undefined: half of the tokens that the request needs */

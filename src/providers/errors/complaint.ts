@@ -118,7 +118,7 @@ function complain(fields: Fields, message: string, named: string): Complaint {
     type: own === '' ? named.replace(/:.*/, '') : own,
     reasons: readReasons(fields.details),
     param: typeof fields.param === 'string' ? fields.param : '',
-    wait: readRetryInfo(fields.details) ?? readRelayedWait(metadata),
+    wait: readRetryInfo(fields.details) ?? readRelayedWait(metadata) ?? readOwnWait(fields),
     moderated: Array.isArray(metadata?.reasons) && metadata.flagged_input !== undefined,
   };
 }
@@ -138,6 +138,18 @@ function readRelayedWait(metadata: Fields | undefined): number | undefined {
   const resetAtMs = typeof reset === 'string' || typeof reset === 'number' ? Number(reset) : 0;
   return resetAtMs > 1e12 ? Math.max(0, Math.ceil((resetAtMs - Date.now()) / 1000)) : undefined;
 }
+
+/**
+ * Reads the wait beside the message: `resets_in_seconds` and `resets_at` of OpenAI's plans, and `reset_seconds` of a
+ * gateway before them. Sources: https://github.com/router-for-me/CLIProxyAPI/issues/1666,
+ * https://github.com/router-for-me/CLIProxyAPI/issues/4327
+ */
+function readOwnWait({ resets_in_seconds: left, reset_seconds: other, resets_at: at }: Fields): number | undefined {
+  const seconds = [left, other].find((each) => typeof each === 'number') ?? toSeconds(at);
+  return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds as number)) : undefined;
+}
+
+const toSeconds = (at: unknown): unknown => (typeof at === 'number' ? at - Date.now() / 1000 : undefined);
 
 const readReasons = (details: unknown): string =>
   Array.isArray(details)

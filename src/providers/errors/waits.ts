@@ -18,11 +18,13 @@ export function readRetryAfter(headers: Headers, nowMs: number): number | undefi
   const waits: number[] = [];
   const spent: number[] = [];
   for (const name in headers) {
-    if (!name.startsWith('x-ratelimit-reset')) continue;
+    const isClaude = /^anthropic-ratelimit-.*-reset$/.test(name);
+    if (!isClaude && !name.startsWith('x-ratelimit-reset')) continue;
     const seconds = readReset(single(headers[name]), nowMs);
     if (seconds === undefined) continue;
-    waits.push(seconds);
-    if (single(headers[name.replace('reset', 'remaining')]) === '0') spent.push(seconds);
+    const isRejected = single(headers[name.replace(/reset$/, 'status')]) === 'rejected';
+    if (isRejected || single(headers[name.replace('reset', 'remaining')]) === '0') spent.push(seconds);
+    else if (!isClaude) waits.push(seconds); // Claude names every window, also those with room
   }
   // The exhausted limits count. If none is marked as exhausted, the longest wait is safe.
   const longest = Math.max(...(spent.length > 0 ? spent : waits));
