@@ -287,7 +287,7 @@ export interface CustomTool {
 export interface NamespaceTool {
   type: 'namespace';
   name: string;
-  description: string;
+  description?: string;
   tools: (FunctionTool | CustomTool)[];
 }
 /** Kinds that run at the provider. Unknown kinds pass the checks as such a tool. Only native wires send them, unchanged. */

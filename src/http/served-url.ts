@@ -17,10 +17,23 @@ const openPath = new RegExp(
 const googlePath = /^(?:\/+(?:api|v1|gemini|google))*\/+v1(?:beta|alpha)\/+(?=(?:models|tunedModels)(?:[/?]|$))/;
 
 /**
+ * The same for clients of Vertex AI, whose paths name the project, the location and the publisher. They make
+ * `publishers/openai/models/gpt-5` of the model `openai/gpt-5`, and `publishers/google/…` of one without an author.
+ * Source: https://github.com/googleapis/python-genai/pull/1684
+ */
+const vertexPath =
+  /^(?:\/+(?:api|v1|gemini|google))*\/+v1(?:beta1|beta)?\/+(?:projects\/[^/?]+\/locations\/[^/?]+\/)?publishers\/([^/?]+)\/models\//;
+const withoutVertex = (_: string, publisher: string): string =>
+  `${GEMINI_BASE}/models/${publisher === 'google' ? '' : `${publisher}/`}`;
+
+/**
  * Returns the URL of the route that a request means. Clients add `/v1/messages`, `/chat/completions` or `/v1beta/models` to a base
  * URL, and a wrong one is the most frequent mistake: agents report its 404 as an unknown model.
  *
  * @see docs/reference/http.md#paths
  */
 export const findServedUrl = (request: IncomingMessage): string =>
-  withoutAzure(request).replace(googlePath, `${GEMINI_BASE}/`).replace(openPath, '/api/v1/');
+  withoutAzure(request)
+    .replace(googlePath, `${GEMINI_BASE}/`)
+    .replace(vertexPath, withoutVertex)
+    .replace(openPath, '/api/v1/');

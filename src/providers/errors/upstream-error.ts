@@ -135,8 +135,8 @@ function adviseOn(kind: ErrorKind, { message }: Complaint): string {
   return storeWords.test(message) ? ` This gateway stores nothing: ${sendTheItem}.` : '';
 }
 
-/** OpenAI's message for an item without its content, which it looks up in its store. */
-const storeWords = /items are not persisted/i;
+/** OpenAI's messages for an item without its content, which it looks up in its store: https://github.com/vercel/ai/issues/10290. */
+const storeWords = /items are not persisted|^item with id '[^']{1,100}' not found/i;
 
 /** Messages may be as long as the request that they repeat. The patterns read only the beginning. */
 const MAX_WORDS = 2000;

@@ -82,19 +82,20 @@ const outputTypes: ReadonlyMap<string, string> = new Map([
 ]);
 const outputKinds: ReadonlySet<string> = new Set(outputTypes.values());
 
-/** Gives every call a result. A result without a call becomes a message of the user. */
+/** Gives every call a result. A result without a call becomes a message of the user, unless a reference may be its call. */
 function fitResults(draft: ResponsesDraft, body: WireBody): void {
   const idOf = (item: InputItem): string => String((item as { call_id?: unknown }).call_id);
   const called = new Set(body.input.flatMap((item) => (outputTypes.has(item.type) ? [idOf(item)] : [])));
   const answered = new Set(body.input.flatMap((item) => (outputKinds.has(item.type) ? [idOf(item)] : [])));
   if (called.size === answered.size && [...called].every((id) => answered.has(id))) return;
+  const hasReferences = body.input.some(({ type }) => type === 'item_reference');
   body.input = body.input.flatMap((item): InputItem[] => {
     const type = outputTypes.get(item.type);
     if (type !== undefined && !answered.has(idOf(item))) {
       draft.adapted.add('calls without a result');
       return [item, { type, call_id: idOf(item), output: NO_RESULT } as InputItem]; // of the kind of its call
     }
-    if (!outputKinds.has(item.type) || called.has(idOf(item))) return [item];
+    if (!outputKinds.has(item.type) || called.has(idOf(item)) || hasReferences) return [item];
     draft.adapted.add('results without a call');
     const { output } = item as { output?: string | ToolOutputPart[] };
     const content = typeof output === 'string' ? [{ type: 'input_text' as const, text: output }] : (output ?? []);

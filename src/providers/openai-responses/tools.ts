@@ -91,6 +91,7 @@ function writeTool(tool: Tool, index: number, how: ToolWriting & { keepsDeferral
       return withoutDeferral(tool);
     case 'namespace': {
       const tools = tool.tools.map((inner) => withoutMark(keepsDeferral ? inner : withoutDeferral(inner), how));
+      if (tool.description === undefined) return { ...tool, description: tool.name, tools }; // OpenAI requires one
       return tools.some((inner, at) => inner !== tool.tools[at]) ? { ...tool, tools } : tool;
     }
     case 'web_search':

@@ -45,7 +45,7 @@ const custom = Type.Object({
 const namespace = Type.Object({
   type: Type.Literal('namespace'),
   name: Type.String(),
-  description: Type.String(),
+  description: Type.Optional(Type.String()),
   tools: Type.Array(
     byKind('a tool of a namespace', 'type', {
       function: Type.Object({
