@@ -48,6 +48,27 @@ describe.skipIf(skipped !== '')(`PostgreSQL${skipped}`, () => {
     return { drivers: drivers as BusDriver[] as [BusDriver, BusDriver, BusDriver], close };
   });
 
+  it('delivers nothing to gateways in another schema of the database', async () => {
+    const { database, drivers, close } = await open(1);
+    const client = new pg.Client({ connectionString: database });
+    await client.connect();
+    await client.query('create schema staging');
+    await client.end();
+    const staging = `${database}?options=-c%20search_path%3Dstaging`;
+    const others = await Promise.all([1, 2].map(() => openPostgresDriver(staging, { onTrouble: () => {} })));
+    await Promise.all(others.map(({ connected }) => connected));
+    const [first, second, third] = [drivers[0]!, ...others].map(createBus);
+    const word = anyOf('word');
+    const received: Record<string, unknown[]> = { first: [], third: [] };
+    first!.subscribe(word, (message) => received['first']!.push(message));
+    third!.subscribe(word, (message) => received['third']!.push(message));
+    second!.publish(word, 'from staging');
+    await expect.poll(() => received['third']).toEqual(['from staging']);
+    expect(received['first']).toEqual([]);
+    for (const driver of others) await driver.close();
+    await close();
+  });
+
   it('connects again after the server ends its connections, and reports the loss and the recovery once', async () => {
     const { name, drivers, troubles, recoveries, close } = await open(2);
     const buses = drivers.map(createBus);

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { type PostgresSettings, readPostgresSettings } from '../../postgres-settings.ts';
 import type { BusDriver, MessageReceiver } from '../bus.ts';
@@ -12,7 +12,6 @@ export interface PostgresDriverOptions {
   heartbeatMs?: number;
 }
 
-const channel = 'headgate';
 /** PostgreSQL accepts 7,999 bytes in one notification. */
 const MAX_BYTES = 7900;
 /** Maximum messages that wait for the server. Further messages are lost. */
@@ -45,6 +44,8 @@ class PostgresDriver implements BusDriver {
   private readonly heartbeat: NodeJS.Timeout;
   private receiver: MessageReceiver | undefined;
   private client: Client | undefined;
+  /** The channel of the schema. */
+  private channel = '';
   /** JSON of topic and message. */
   private waiting: string[] = [];
   private sending: Promise<void> | undefined;
@@ -94,7 +95,7 @@ class PostgresDriver implements BusDriver {
     while (this.waiting.length > 0 && this.client) {
       const payloads = pack(this.self, this.waiting);
       this.waiting = [];
-      await this.query('select pg_notify($1, payload) from unnest($2::text[]) as payload', [channel, payloads]);
+      await this.query('select pg_notify($1, payload) from unnest($2::text[]) as payload', [this.channel, payloads]);
     }
     this.waiting = [];
     this.sending = undefined;
@@ -124,7 +125,9 @@ class PostgresDriver implements BusDriver {
     client.on('notification', ({ payload }) => this.deliver(payload));
     try {
       await client.connect();
-      await client.query(`listen ${channel}`);
+      const { rows } = await client.query<{ schema: string | null }>('select current_schema() as schema');
+      this.channel = channelOf(rows[0]?.schema ?? 'public');
+      await client.query(`listen ${this.channel}`);
       if (this.closed) return void client.end().catch(() => {});
       this.client = client;
       if (this.failures > 0) this.options.onRecovery?.();
@@ -154,6 +157,10 @@ class PostgresDriver implements BusDriver {
     for (const [topic, message] of read.messages) this.receiver?.(topic, message);
   }
 }
+
+/** Returns the channel of the gateways whose tables are in a schema: a database has one namespace of channels for all. */
+const channelOf = (schema: string): string =>
+  schema === 'public' ? 'headgate' : `headgate_${createHash('sha256').update(schema).digest('hex').slice(0, 16)}`;
 
 /** Joins messages to payloads that PostgreSQL accepts. Drops a message that is too long. */
 function pack(sender: string, messages: readonly string[]): string[] {
