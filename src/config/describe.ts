@@ -79,7 +79,7 @@ until a reload.
   \`HEADGATE_SERVER_PORT=9000\`, \`HEADGATE_TIMEOUTS_FIRST_BYTE_MS=60000\`, \`HEADGATE_PROVIDERS_0_API_KEY=…\`. Mappings and lists of
   mappings are JSON or YAML: \`HEADGATE_PROVIDERS='[{"id":…}]'\`. In \`headers\`, \`_\` means \`-\`. An empty variable counts as not
   set, and a line break at its end is cut. An override that matches no key is a warning at start.
-- **Short names**: \`DATABASE_URL\` is \`storage.url\`, \`VALKEY_URL\` is \`counters.url\`, \`HEADGATE_MASTER_KEY\` is \`secrets.master_key\`,
+- **Short names**: \`DATABASE_URL\` is \`storage.url\`, \`REDIS_URL\` or \`VALKEY_URL\` is \`counters.url\`, \`HEADGATE_MASTER_KEY\` is \`secrets.master_key\`,
   \`OTEL_SERVICE_NAME\` is \`telemetry.service_name\`,
   \`HEADGATE_DATA\` is \`--data\` (the data folder, by default \`data\` in the working directory), \`HEADGATE_CONFIG\` is \`--config\`.
 - **Flags** of \`headgate start\`: \`--port\`, \`--host\`, \`--workers\`, \`--data\` and \`--config\`.

@@ -106,6 +106,13 @@ describe('HEADGATE_<PATH>', () => {
     expect(load({ DATABASE_URL: 'postgres://h/a' }).config.storage.url).toBe('postgres://h/a');
   });
 
+  it('finds the counters under the names that platforms set', () => {
+    const urlOf = (env: Record<string, string>) => load(env).config.counters.url;
+    expect(urlOf({ REDIS_URL: 'redis://a' })).toBe('redis://a');
+    expect(urlOf({ REDIS_URL: 'redis://a', VALKEY_URL: 'redis://b' })).toBe('redis://b');
+    expect(urlOf({ REDIS_URL: 'redis://a', HEADGATE_COUNTERS_URL: 'redis://c' })).toBe('redis://c');
+  });
+
   it('names the variable if its value is invalid', () => {
     expect(() => load({ HEADGATE_SERVER_PORT: 'x' })).toThrow(
       'HEADGATE_SERVER_PORT (server.port): must be an integer from 0 to 65535, got "x"',

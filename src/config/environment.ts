@@ -28,10 +28,12 @@ const isServiceLink = (name: string, text: string): boolean =>
   /_SERVICE_(?:HOST|PORT)(?:_[A-Z0-9_]+)?$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/.test(name) ||
   (name.endsWith('_PORT') && /^(?:tcp|udp|sctp):\/\//.test(text));
 const otherNames = new Set(['HEADGATE_CONFIG', 'HEADGATE_DATA', 'HEADGATE_KEY', 'HEADGATE_URL']);
+/** A later name of the same path wins. */
 const shortNames: Record<string, Path> = {
   DATABASE_URL: ['storage', 'url'],
   HEADGATE_MASTER_KEY: ['secrets', 'master_key'],
   OTEL_SERVICE_NAME: ['telemetry', 'service_name'],
+  REDIS_URL: ['counters', 'url'],
   VALKEY_URL: ['counters', 'url'],
 };
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ScriptedUpstream, startUpstream, type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { plainAnswers } from '../rules/plain-answers.ts';
+import { openSocket } from './open-socket.ts';
 
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;
@@ -55,4 +56,16 @@ describe.each(Object.keys(bodies))('features of Anthropic in a header of %s', (p
     expect(text).not.toContain('betas');
     expect(response.headers.get('x-router-dropped-fields') ?? '').toContain(dropped.split(' ')[0]!);
   });
+});
+
+it('those of the upgrade apply to each response of a WebSocket', async () => {
+  upstream.always(plainAnswers['anthropic-messages']('ok'));
+  const socket = await openSocket(`${gateway.baseUrl}/responses`, gateway.key, {
+    headers: { 'anthropic-beta': 'a-1, b-2' },
+  });
+  for (let at = 0; at < 2; at++) {
+    await socket.respond({ model: 'anthropic-messages/claude-opus-5', input: 'Hi' });
+    expect(upstream.requests.at(-1)!.headers['anthropic-beta']).toBe('a-1,b-2');
+  }
+  socket.webSocket.close();
 });
