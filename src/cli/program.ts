@@ -112,7 +112,8 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
     .addHelpText('after', openApiExamples)
     .action(async () => {
       const { createDocument } = await import('../openapi/create-document.ts');
-      stdout.write(`${JSON.stringify(createDocument(version), null, 2)}\n`);
+      const { definedRoutes } = await import('../api/routes.ts');
+      stdout.write(`${JSON.stringify(createDocument(version, definedRoutes), null, 2)}\n`);
     });
 
   addKeyCommands(program, parts);

@@ -1,5 +1,4 @@
 import { createContainerHandlers } from '../api/containers/handlers.ts';
-import { createEmbeddingsHandler } from '../api/embeddings/handler.ts';
 import { createFileHandlers } from '../api/files/handlers.ts';
 import { createContentHandler } from '../api/generation/content.ts';
 import { createFeedbackHandlers } from '../api/generation/feedback.ts';
@@ -8,14 +7,9 @@ import { createListGenerationsHandler } from '../api/generation/list.ts';
 import { createHealthHandler, createReadyHandler } from '../api/health/handler.ts';
 import type { Readiness } from '../api/health/readiness.ts';
 import { createVaultHandlers } from '../api/vault/handlers.ts';
-import { showHome } from '../api/home/handler.ts';
-import { writeImageError, writeOpenAIImageError } from '../api/images/errors.ts';
 import { forClients } from '../api/errors-of-clients.ts';
 import { writeOpenAIError } from '../api/openai-errors.ts';
-import { createImagesHandler } from '../api/images/handler.ts';
-import { editApi, generationApi } from '../api/images/openai.ts';
 import { createImageModelsHandlers } from '../api/images/models.ts';
-import { writeInternChatError } from '../api/interns/chat-failure.ts';
 import { createChatHandlers } from '../api/interns/chat-handlers.ts';
 import { createLogHandler } from '../api/interns/logs.ts';
 import { createDaemonHandlers } from '../api/interns/daemon.ts';
@@ -32,25 +26,11 @@ import type { HostIdentity } from '../api/interns/host-proof.ts';
 import { createHostProxy } from '../api/interns/host-proxy.ts';
 import { createInternHandlers } from '../api/interns/handlers.ts';
 import { createPresence } from '../api/interns/show-presence.ts';
-import { writeInternError } from '../api/interns/errors.ts';
 import { createScheduleHandlers } from '../api/interns/schedule-handlers.ts';
-import { createManagementHandlers } from '../api/management/handlers.ts';
 import { createMetricsHandler } from '../api/metrics/handler.ts';
 import { createModelsHandlers } from '../api/models/handlers.ts';
-import { writeRerankError } from '../api/rerank/errors.ts';
-import { createRerankHandler } from '../api/rerank/handler.ts';
 import { isAllowed, listRows } from '../routing/model-rows.ts';
-import { createChatHandler } from '../api/chat-completions/handler.ts';
-import { createCompletionHandler } from '../api/completions/handler.ts';
 import { createOpenApiHandler } from '../api/openapi/handler.ts';
-import { writeGeminiError } from '../api/gemini/errors.ts';
-import { createGeminiHandler } from '../api/gemini/handler.ts';
-import { writeMessagesError } from '../api/messages/errors.ts';
-import { createCountTokensHandler } from '../api/messages/count-tokens.ts';
-import { createMessagesHandler } from '../api/messages/handler.ts';
-import { createCompactHandler } from '../api/responses/compact.ts';
-import { createCountInputHandler } from '../api/responses/count-input.ts';
-import { createResponsesHandler } from '../api/responses/handler.ts';
 import type { ResponseSockets } from '../api/responses/socket/sockets.ts';
 import type { FileParts } from '../management/files/parts.ts';
 import type { ManagementParts } from '../management/parts.ts';
@@ -60,7 +40,7 @@ import type { InputFilterParts } from '../guardrails/inspect-run.ts';
 import type { BodyBudget } from '../http/body-budget.ts';
 import type { OpenRequests } from '../http/open-requests.ts';
 import { writeErrorEnvelope } from '../http/error-envelope.ts';
-import { listRoutes } from '../http/routes.ts';
+import { bindRoutes, definedRoutes } from '../api/routes.ts';
 import { createServer } from '../http/server.ts';
 import type { ImagePipeline } from '../pipeline/image-pipeline.ts';
 import type { ResponsePipeline } from '../pipeline/response-pipeline.ts';
@@ -201,109 +181,108 @@ export function createEdge(parts: EdgeParts): ReturnType<typeof createServer> {
     maxInputs: () => config().embeddings.max_inputs,
   };
 
+  const modelHandlers = createModelsHandlers({
+    catalog,
+    discover: parts.discover,
+    health: parts.health,
+    latest,
+    providers: () => models().providers,
+  });
+
   return createServer({
-    routes: listRoutes({
-      createResponse: createResponsesHandler(everyText),
-      openResponses: parts.sockets.open,
-      compactResponse: createCompactHandler(everyText),
-      countInput: createCountInputHandler(everyText),
-      createChatCompletion: createChatHandler(everyText),
-      createCompletion: createCompletionHandler(everyText),
-      writeOpenAIError,
-      writeModelError: forClients(writeOpenAIError),
-      createMessage: createMessagesHandler(everyText),
-      countTokens: createCountTokensHandler(everyText),
-      writeMessagesError,
-      createImage: createImagesHandler(everyImage),
-      generateImage: createImagesHandler(everyImage, generationApi),
-      editImage: createImagesHandler(everyImage, editApi),
-      createEmbeddings: createEmbeddingsHandler(everyEmbedding),
-      callGemini: createGeminiHandler(everyText, everyEmbedding, catalog),
-      writeGeminiError,
-      writeRerankError,
-      createRerank: createRerankHandler({
+    routes: bindRoutes({
+      text: everyText,
+      sockets: parts.sockets,
+      gemini: { ...modelHandlers, text: everyText, embeddings: everyEmbedding, catalog },
+      images: { ...everyImage, bodyLimit: images.body_limit },
+      embeddings: everyEmbedding,
+      rerank: {
         ...everyRun,
         pipeline: parts.rerankPipeline,
         requestMs: () => config().timeouts.request_ms,
         maxDocuments: () => config().embeddings.max_inputs,
-      }),
-      imageBodyLimit: images.body_limit,
-      writeImageError,
-      writeOpenAIImageError,
-      ...createImageModelsHandlers({
-        catalog,
-        rowsFor: (caller) => listRows(catalog(), latest(), isAllowed(caller, catalog())),
-      }),
-      findGeneration: createGenerationHandler((workspaceId, id) => lookTwice(() => ledger.find(workspaceId, id))),
-      listGenerations: createListGenerationsHandler({
-        ledger: storage.ledger,
-        flushLedger: flushAll,
-        hashEndUser: pipeline.hashEndUser,
-      }),
-      findContent: createContentHandler((id) => lookTwice(() => contents.find(id))),
-      ...createFeedbackHandlers({ contents: storage.contents, flushLedger: flushAll }),
-      ...createModelsHandlers({
-        catalog,
-        discover: parts.discover,
-        health: parts.health,
-        latest,
-        providers: () => models().providers,
-      }),
-      ...createManagementHandlers({
+      },
+      models: {
+        ...modelHandlers,
+        ...createImageModelsHandlers({
+          catalog,
+          rowsFor: (caller) => listRows(catalog(), latest(), isAllowed(caller, catalog())),
+        }),
+      },
+      generations: {
+        findGeneration: createGenerationHandler((workspaceId, id) => lookTwice(() => ledger.find(workspaceId, id))),
+        listGenerations: createListGenerationsHandler({
+          ledger: storage.ledger,
+          flushLedger: flushAll,
+          hashEndUser: pipeline.hashEndUser,
+        }),
+        findContent: createContentHandler((id) => lookTwice(() => contents.find(id))),
+        ...createFeedbackHandlers({ contents: storage.contents, flushLedger: flushAll }),
+      },
+      management: {
         ...parts.management,
         ledger: storage.ledger,
         hashEndUser: pipeline.hashEndUser,
         routingContext: parts.routingContext,
-      }),
-      ...createInternHandlers({
-        ...parts.interns,
-        show: createPresence({ host: parts.host, findLive: parts.runtime.find }),
-      }),
-      writeInternError,
-      writeInternChatError,
-      ...createChatHandlers(chatParts),
-      showInternLog: createLogHandler({ ...chatParts, readLog: parts.runtime.readLog }),
-      ...createDaemonHandlers({
-        ...chatParts,
-        domain: internDomain,
-        audit: (caller, intern) => recordDaemonAccess(parts.management, caller, intern),
-        now: currentTimeMs,
-      }),
-      ...createScheduleHandlers(parts.schedules, deadlineMs),
-      internBodyMs: deadlineMs,
-      chatBodyMs,
-      offersInterns: () => parts.interns.isOffered(),
-      offersSchedules: () => parts.schedules.isOffered(),
-      offersVaults: () => config().interns.enabled,
-      ...createFileHandlers({
+      },
+      files: createFileHandlers({
         ...parts.files,
         workspaces: storage.management,
         maxUploads: () => config().files.parallel_uploads,
         findVendorAccount: (vendor, workspaceId) => findVendorAccount(config(), models(), vendor, workspaceId),
         requestMs: () => config().timeouts.request_ms,
       }),
-      ...createContainerHandlers({
+      containers: createContainerHandlers({
         containers: storage.containers,
         files: parts.files,
         owner: () => config().tools.sandbox.owner,
         admit,
       }),
-      ...createVaultHandlers({ ...parts.vault, interns: storage.interns, deadlineMs }),
-
-      showHome,
-      showOpenApi: createOpenApiHandler(parts.version),
-      health: createHealthHandler(parts.version, parts.host),
-      showMetrics: createMetricsHandler({
-        collect: () => primary?.collectMetrics().catch(telemetry.collect) ?? telemetry.collect(),
-        access: () => config().server.metrics,
-        isLocal: isLoopback(server.host),
-        identify: access.identify,
-      }),
-      ready: createReadyHandler(async () => {
-        // If the primary has ended, this worker responds for itself.
-        const ofAll = await primary?.collectReadiness().catch(() => undefined);
-        return ofAll ?? [await parts.checkReadiness()];
-      }),
+      vaults: {
+        ...createVaultHandlers({ ...parts.vault, interns: storage.interns, deadlineMs }),
+        bodyMs: deadlineMs,
+        isOffered: () => config().interns.enabled,
+      },
+      interns: {
+        ...createInternHandlers({
+          ...parts.interns,
+          show: createPresence({ host: parts.host, findLive: parts.runtime.find }),
+        }),
+        bodyMs: deadlineMs,
+        isOffered: () => parts.interns.isOffered(),
+      },
+      internChat: {
+        ...createChatHandlers(chatParts),
+        ...createDaemonHandlers({
+          ...chatParts,
+          domain: internDomain,
+          audit: (caller, intern) => recordDaemonAccess(parts.management, caller, intern),
+          now: currentTimeMs,
+        }),
+        showInternLog: createLogHandler({ ...chatParts, readLog: parts.runtime.readLog }),
+        bodyMs: chatBodyMs,
+        isOffered: () => parts.interns.isOffered(),
+      },
+      schedules: {
+        ...createScheduleHandlers(parts.schedules, deadlineMs),
+        bodyMs: deadlineMs,
+        isOffered: () => parts.schedules.isOffered(),
+      },
+      gateway: {
+        showOpenApi: createOpenApiHandler(parts.version, definedRoutes),
+        health: createHealthHandler(parts.version, parts.host),
+        showMetrics: createMetricsHandler({
+          collect: () => primary?.collectMetrics().catch(telemetry.collect) ?? telemetry.collect(),
+          access: () => config().server.metrics,
+          isLocal: isLoopback(server.host),
+          identify: access.identify,
+        }),
+        ready: createReadyHandler(async () => {
+          // If the primary has ended, this worker responds for itself.
+          const ofAll = await primary?.collectReadiness().catch(() => undefined);
+          return ofAll ?? [await parts.checkReadiness()];
+        }),
+      },
     }),
     identify,
     isAgent: (connection) => parts.own.findKey(connection) !== undefined,

@@ -15,7 +15,6 @@ import { checkExpectation, isAwaitingContinue, routeExpectations } from './expec
 import { addDeployment } from './azure-paths.ts';
 import { createPathFinder, findPathAbove } from './find-path.ts';
 import { drainBody, isBodyDrained } from './drain-body.ts';
-import { internRoutes } from './intern-routes.ts';
 import { findServedUrl } from './served-url.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { rateHeaderNames } from './rate-headers.ts';
@@ -309,7 +308,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
         watch: options.watchRoute(route.method, route.path),
         bodyLimit: route.bodyLimit,
         errors: route.errors,
-        takesInterns: internRoutes.has(`${route.method} ${route.path}`),
+        takesInterns: route.takesInterns ?? false,
       },
       handler: route.handler,
     });

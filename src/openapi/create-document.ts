@@ -1,57 +1,10 @@
-import { admittedKeyKinds, type Handlers, listRoutes, type Permission, type Route } from '../http/routes.ts';
-import { errorEnvelope, errorExample } from './bodies/error.ts';
-import { type Operation, type Operations, tags } from './operation.ts';
-import { geminiOperations } from './operations/gemini.ts';
-import { inferenceOperations } from './operations/inference.ts';
-import { internChatOperations } from './operations/intern-chat.ts';
-import { internScheduleOperations } from './operations/intern-schedules.ts';
-import { internOperations } from './operations/interns.ts';
-import { managementOperations } from './operations/management.ts';
-import { modelOperations } from './operations/models.ts';
-import { recordOperations } from './operations/records.ts';
-import { vaultOperations } from './operations/vaults.ts';
-import { workspaceDataOperations } from './operations/workspace-data.ts';
+import type { DefinedRoute } from '../http/define-route.ts';
+import { admittedKeyKinds, type Permission } from '../http/routes.ts';
+import { errorEnvelope, errorExample } from './error-shapes.ts';
+import { type Operation, tags } from '../http/operation.ts';
 import { describeStatus, writeHeaders } from './responses.ts';
 import { Type } from 'typebox';
 import { type JsonSchema, SchemaWriter } from './schema-writer.ts';
-
-/** The descriptions of all routes. A test compares them with the table of routes. */
-export const operations: Operations = {
-  ...inferenceOperations,
-  ...geminiOperations,
-  ...modelOperations,
-  ...recordOperations,
-  ...managementOperations,
-  ...workspaceDataOperations,
-  ...internOperations,
-  ...vaultOperations,
-  ...internChatOperations,
-  ...internScheduleOperations,
-};
-
-/** A route as the table of routes has it, with the name of its handler. */
-export type DescribedRoute = Pick<Route, 'method' | 'path' | 'permission'> & { handlerName: string };
-
-/** The table of routes without their handlers. */
-export function listDescribedRoutes(): DescribedRoute[] {
-  const names = new Map<unknown, string>();
-  const nameless = new Proxy({} as Handlers, {
-    get(_handlers, name) {
-      const handler = () => Promise.reject(new Error('This handler only has a name.'));
-      names.set(handler, String(name));
-      return handler;
-    },
-  });
-  // OpenAPI has no WebSockets. OPTIONS only repeats GET.
-  return listRoutes(nameless)
-    .filter(({ isSocket, method }) => !isSocket && method !== 'OPTIONS')
-    .map(({ method, path, permission, handler }) => ({
-      method,
-      path,
-      permission,
-      handlerName: names.get(handler)!, // every handler comes from `nameless`
-    }));
-}
 
 /** The version of the interface, which the paths begin with. */
 const INTERFACE_VERSION = '1.0.0';
@@ -70,20 +23,18 @@ const serverSentEvent = Type.Object(
 );
 
 /**
- * Creates the OpenAPI 3.1 description of all routes. Its schemas are those that check requests.
+ * Creates the OpenAPI 3.1 description of routes. Its schemas are those that check requests.
  *
  * @param version of the gateway
- * @throws if a route has no description
  */
-export function createDocument(version: string): JsonSchema {
+export function createDocument(version: string, routes: readonly DefinedRoute<never>[]): JsonSchema {
   const writer = new SchemaWriter();
   const paths: Record<string, Record<string, JsonSchema>> = {};
-  for (const route of listDescribedRoutes()) {
-    const operation = operations[keyOf(route)];
-    if (!operation) throw new Error(`${keyOf(route)} has no description in src/openapi/operations.`);
-    const path = writePath(route.path);
-    const written = writeOperation(route, operation, writer);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: written };
+  for (const { method, path: pattern, permission, operation } of routes) {
+    if (!operation) continue;
+    const path = writePath(pattern);
+    const written = writeOperation({ path, permission, operation }, writer);
+    paths[path] = { ...paths[path], [method.toLowerCase()]: written };
   }
   writer.write(errorEnvelope);
   return {
@@ -108,9 +59,6 @@ export function createDocument(version: string): JsonSchema {
   };
 }
 
-/** The key of a route in the table of descriptions. */
-export const keyOf = ({ method, path }: Pick<Route, 'method' | 'path'>): string => `${method} ${path}`;
-
 /** `/keys/:hash` → `/keys/{hash}`; the rest of a path has the name `model`, which may contain slashes. */
 const writePath = (path: string): string => path.replace(/:(\w+)/g, '{$1}').replace('*', '{model}');
 
@@ -123,15 +71,23 @@ function writeSecurity(permission: Permission): JsonSchema[] {
   ];
 }
 
-function writeOperation(route: DescribedRoute, operation: Operation, writer: SchemaWriter): JsonSchema {
+/** A route that the document describes. */
+interface Described {
+  /** As OpenAPI writes it. */
+  path: string;
+  permission: Permission;
+  operation: NonNullable<DefinedRoute<never>['operation']>;
+}
+
+function writeOperation({ path, permission, operation }: Described, writer: SchemaWriter): JsonSchema {
   const { tag, summary, description, body } = operation;
   return {
-    operationId: operation.id ?? route.handlerName,
+    operationId: operation.id,
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
-    security: writeSecurity(route.permission),
-    parameters: writeParameters(route, operation, writer),
+    security: writeSecurity(permission),
+    parameters: writeParameters(path, operation, writer),
     ...(body && {
       requestBody: {
         required: !body.isOptional,
@@ -143,12 +99,12 @@ function writeOperation(route: DescribedRoute, operation: Operation, writer: Sch
         },
       },
     }),
-    responses: writeResponses(route, operation, writer),
+    responses: writeResponses(permission, operation, writer),
   };
 }
 
-function writeParameters({ path }: DescribedRoute, operation: Operation, writer: SchemaWriter): JsonSchema[] {
-  const inPath = [...writePath(path).matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+function writeParameters(path: string, operation: Operation, writer: SchemaWriter): JsonSchema[] {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,
@@ -172,7 +128,7 @@ const commonStatuses = [400, 401, 403, 404, 408, 413, 429, 500, 503];
 /** Statuses of routes that call models. */
 const runStatuses = [402, 422, 502, 524, 529];
 
-function writeResponses({ permission }: DescribedRoute, operation: Operation, writer: SchemaWriter): JsonSchema {
+function writeResponses(permission: Permission, operation: Operation, writer: SchemaWriter): JsonSchema {
   const { response, tag, statuses = [], lacks = [], error = errorEnvelope } = operation;
   const isRun = tag === 'Inference';
   const errors = [

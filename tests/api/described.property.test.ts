@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { definedRoutes } from '../../src/api/routes.ts';
 import { createDocument } from '../../src/openapi/create-document.ts';
 import { isFull } from '../../src/testing/full.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
@@ -27,7 +28,7 @@ interface Document {
   components: { schemas: Record<string, JsonSchema> };
 }
 
-const { paths, components } = createDocument('1.0.0') as unknown as Document;
+const { paths, components } = createDocument('1.0.0', definedRoutes) as unknown as Document;
 const definitions = Object.fromEntries(
   Object.entries(components.schemas).map(([name, schema]) => [`#/components/schemas/${name}`, schema]),
 );

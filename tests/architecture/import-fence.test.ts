@@ -33,9 +33,9 @@ const rules: Rules = {
     interns: 'schema platform containers management', // homes are saved as those of containers
     exchanges: 'catalog routing providers pipeline',
     http: 'pipeline schema',
-    openapi: 'schema requests management vault http', // describes routes and bodies
-    api: 'schema platform metering catalog routing access requests pipeline management interns http openapi',
-    cli: '* !api !testing',
+    openapi: 'schema http',
+    api: 'schema platform metering catalog routing access requests pipeline management vault interns http openapi',
+    cli: '* !testing',
     compose: '* !cli !testing',
     gateway: '* !cli !testing',
     workers: '* !cli !testing',

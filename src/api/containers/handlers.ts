@@ -24,7 +24,7 @@ import { type AdmitRequest, countRequest } from '../count-request.ts';
 import { writeContentHeaders } from '../files/content-headers.ts';
 import { findFileShape } from '../files/file-shape.ts';
 import { readQuery } from '../management/read-query.ts';
-import { actorOf, type ManagementHandler, pathParam } from '../management/route-handler.ts';
+import { actorOf, type ManagementHandler, pathParam } from '../management/route.ts';
 import { readByteRange } from './byte-range.ts';
 
 type ContainerHandlerName =

@@ -7,7 +7,7 @@ import { deleteFile, getFile, listFilePage } from '../../management/files/find-f
 import type { FileParts } from '../../management/files/parts.ts';
 import type { WorkspaceReader } from '../../platform/storage/ports/workspaces.ts';
 import { readQuery } from '../management/read-query.ts';
-import { actorOf, type ManagementHandler, pathParam } from '../management/route-handler.ts';
+import { actorOf, type ManagementHandler, pathParam } from '../management/route.ts';
 import { writeContentHeaders } from './content-headers.ts';
 import { passFileRequest, type PassThroughParts } from './pass-through.ts';
 import {

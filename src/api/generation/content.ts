@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { ContentRecord } from '../../domain/content-record.ts';
 import { GatewayError } from '../../domain/errors.ts';
-import type { ManagementHandler } from '../management/route-handler.ts';
+import type { ManagementHandler } from '../management/route.ts';
 import { writeTime } from '../../management/write-time.ts';
 
 /**

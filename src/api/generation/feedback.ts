@@ -5,7 +5,7 @@ import { callStore } from '../../platform/storage/call-store.ts';
 import type { ContentStore } from '../../platform/storage/ports/contents.ts';
 import { checkFeedback } from '../../management/generations/schema.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import type { ManagementHandler } from '../management/route-handler.ts';
+import type { ManagementHandler } from '../management/route.ts';
 import { writeTime } from '../../management/write-time.ts';
 
 export interface FeedbackParts {

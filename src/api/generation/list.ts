@@ -6,7 +6,7 @@ import type { RecentQuery } from '../../platform/storage/ports/entries.ts';
 import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
 import { type HashEndUser, readEndUser } from '../management/read-end-user.ts';
 import { type QueryReader, readQuery } from '../management/read-query.ts';
-import type { ManagementHandler } from '../management/route-handler.ts';
+import type { ManagementHandler } from '../management/route.ts';
 import { writeGeneration } from '../../management/generations/write-generation.ts';
 
 export interface ListGenerationsParts {

@@ -8,7 +8,7 @@ import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
 import type { StartedRun } from '../../interns/runtime/runs.ts';
 import { checkInvokeBody, readChatRequest } from '../../management/interns/chat-bodies.ts';
 import { type AdmitRequest, countRequest } from '../count-request.ts';
-import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
+import { type ManagementHandler, pathParam } from '../management/route.ts';
 import { createChatError, readRunError } from './chat-failure.ts';
 import type { OwnerForwarder } from './forward-to-owner.ts';
 import { isSame } from './is-same.ts';

@@ -5,7 +5,7 @@ import type { GatewayError } from '../../domain/errors.ts';
 import { type Intern, isBelowDomain } from '../../domain/intern.ts';
 import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
 import { RevealLimit } from './reveal-limit.ts';
-import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
+import { type ManagementHandler, pathParam } from '../management/route.ts';
 import { createChatError } from './chat-failure.ts';
 import type { OwnerForwarder } from './forward-to-owner.ts';
 

@@ -12,7 +12,7 @@ import { getIntern, listInterns } from '../../management/interns/find-intern.ts'
 import { checkNoFields } from '../../management/interns/no-fields.ts';
 import type { InternParts } from '../../management/interns/parts.ts';
 import { checkCreateIntern, checkDeleteIntern, checkUpdateIntern } from '../../management/interns/schema.ts';
-import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
+import { type ManagementHandler, pathParam } from '../management/route.ts';
 import { readInternQuery, writeInternCursor } from './read-intern-query.ts';
 import type { ShowPresence } from './show-presence.ts';
 import { writeIntern } from './write-intern.ts';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
 import type { Intern } from '../../domain/intern.ts';
-import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
+import { type ManagementHandler, pathParam } from '../management/route.ts';
 import { readQuery } from '../management/read-query.ts';
 import { createChatError } from './chat-failure.ts';
 import type { ChatApiParts } from './chat-handlers.ts';

@@ -8,7 +8,7 @@ import { checkCreateSchedule, checkUpdateSchedule } from '../../management/inter
 import { writeSchedule } from '../../management/interns/schedules/write-schedule.ts';
 import { BodyBudget } from '../../http/body-budget.ts';
 import { BodyShare, readBody } from '../../http/read-body.ts';
-import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
+import { type ManagementHandler, pathParam } from '../management/route.ts';
 import { RevealLimit } from './reveal-limit.ts';
 
 type ScheduleHandlerName =

@@ -1,3 +1,4 @@
+import type { DefinedRoute } from '../../http/define-route.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /**
@@ -5,11 +6,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
  *
  * @see docs/reference/openapi.md
  */
-export function createOpenApiHandler(version: string) {
+export function createOpenApiHandler(version: string, routes: readonly DefinedRoute<never>[]) {
   let document: Promise<string> | undefined;
   const create = async (): Promise<string> => {
     const { createDocument } = await import('../../openapi/create-document.ts');
-    return JSON.stringify(createDocument(version));
+    return JSON.stringify(createDocument(version, routes));
   };
   return async (_request: FastifyRequest, reply: FastifyReply): Promise<string> => {
     document ??= create();

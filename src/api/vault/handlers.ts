@@ -8,7 +8,7 @@ import { writeEffectiveSecret, writeSecret } from '../../management/vault/write-
 import { callStore } from '../../platform/storage/call-store.ts';
 import type { Page } from '../../platform/storage/ports/page.ts';
 import { type QueryReader, readQuery } from '../management/read-query.ts';
-import { type ManagementHandler, pathParam } from '../management/route-handler.ts';
+import { type ManagementHandler, pathParam } from '../management/route.ts';
 
 type VaultHandlerName =
   | 'listVaultSecrets'

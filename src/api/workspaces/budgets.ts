@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import { oneOf } from '../../schema/shapes.ts';
 import { invalidRequest } from '../../domain/errors.ts';
 import { changeBudgets } from '../../management/budgets/change-budgets.ts';
 import { findBudget, listBudgets, type WorkspaceBudgets, withUsage } from '../../management/budgets/find-budget.ts';
@@ -6,39 +6,61 @@ import { checkPutBudget } from '../../management/budgets/schema.ts';
 import { writeBudget } from '../../management/budgets/write-budget.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import { type BudgetInterval, budgetIntervals } from '../../platform/storage/ports/budgets.ts';
-import { actorOf, type ManagementApiParts, type ManagementHandler, pathParam } from '../management/route-handler.ts';
+import { actorOf, managementRoutes } from '../management/route.ts';
+import { deleted } from '../../openapi/shapes.ts';
+import { budgetList, oneBudget } from './shapes.ts';
+
+const intervalParam = { interval: oneOf('daily', 'weekly', 'monthly', 'lifetime') };
+const route = managementRoutes('Workspaces');
 
 /** Budgets of workspaces: at most one for each interval. @see docs/reference/management.md#workspaces */
-export function createBudgetHandlers(
-  parts: ManagementApiParts,
-): Record<'listBudgets' | 'findBudget' | 'putBudget' | 'deleteBudget', ManagementHandler> {
-  return {
-    async listBudgets(request) {
-      return writeBudgets(await callStore(() => listBudgets(parts, pathParam(request, 'id'))));
+export const budgetRoutes = [
+  route('GET', '/workspaces/:id/budgets', {
+    id: 'listBudgets',
+    summary: 'List the budgets of a workspace',
+    response: { description: 'The budgets and their usage.', schema: budgetList },
+    handle: async (parts, { params }) => {
+      return writeBudgets(await callStore(() => listBudgets(parts, params.id)));
     },
-
-    async findBudget(request) {
-      const interval = readInterval(request);
-      return writeOne(await callStore(() => findBudget(parts, pathParam(request, 'id'), interval)));
+  }),
+  route('GET', '/workspaces/:id/budgets/:interval', {
+    id: 'findBudget',
+    summary: 'Find a budget',
+    params: intervalParam,
+    response: { description: 'The budget and its usage.', schema: oneBudget },
+    handle: async (parts, { params }) => {
+      const interval = readInterval(params.interval);
+      return writeOne(await callStore(() => findBudget(parts, params.id, interval)));
     },
-
-    async putBudget(request) {
-      const interval = readInterval(request);
-      const { limit_usd: limitUsd, include_byok_in_budgets: includeByok } = checkPutBudget(request.body);
+  }),
+  route('PUT', '/workspaces/:id/budgets/:interval', {
+    id: 'putBudget',
+    summary: 'Set a budget',
+    params: intervalParam,
+    body: { check: checkPutBudget, example: { limit_usd: 100 } },
+    response: { description: 'The budget and its usage.', schema: oneBudget },
+    handle: async (parts, { request, params, body }) => {
+      const interval = readInterval(params.interval);
+      const { limit_usd: limitUsd, include_byok_in_budgets: includeByok } = body;
       const changes = { put: [{ interval, limitUsd }], includeByok };
       return callStore(async () => {
-        const { workspace, budgets } = await changeBudgets(parts, actorOf(request), pathParam(request, 'id'), changes);
+        const { workspace, budgets } = await changeBudgets(parts, actorOf(request), params.id, changes);
         return writeOne({ workspace, budgets: await withUsage(parts, budgets, workspace) });
       });
     },
-
-    async deleteBudget(request) {
-      const changes = { remove: [readInterval(request)] };
-      await callStore(() => changeBudgets(parts, actorOf(request), pathParam(request, 'id'), changes));
-      return { deleted: true };
+  }),
+  route('DELETE', '/workspaces/:id/budgets/:interval', {
+    id: 'deleteBudget',
+    summary: 'Delete a budget',
+    params: intervalParam,
+    response: deleted,
+    handle: async (parts, { request, params }) => {
+      const changes = { remove: [readInterval(params.interval)] };
+      await callStore(() => changeBudgets(parts, actorOf(request), params.id, changes));
+      return { deleted: true as const };
     },
-  };
-}
+  }),
+];
 
 const writeBudgets = ({ workspace, budgets }: WorkspaceBudgets) => ({
   data: budgets.map(writeBudget),
@@ -50,8 +72,7 @@ function writeOne(found: WorkspaceBudgets) {
   return { data: data[0], ...rest };
 }
 
-function readInterval(request: FastifyRequest): BudgetInterval {
-  const wanted = pathParam(request, 'interval');
+function readInterval(wanted: string): BudgetInterval {
   const interval = budgetIntervals.find((known) => known === wanted);
   if (interval !== undefined) return interval;
   const message = `"${wanted.slice(0, 100)}" is not one of ${budgetIntervals.toReversed().join(', ')}.`;

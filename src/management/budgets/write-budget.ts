@@ -4,7 +4,7 @@ import { writeTime } from '../write-time.ts';
 import type { SpentBudget } from './find-budget.ts';
 
 /** `WorkspaceBudget` of the interface, with its usage. */
-export const writeBudget = ({ budget, usage }: SpentBudget): Record<string, unknown> => ({
+export const writeBudget = ({ budget, usage }: SpentBudget) => ({
   id: budget.id,
   workspace_id: budget.workspaceId,
   limit_usd: usdOf(budget.limitNanoUsd),

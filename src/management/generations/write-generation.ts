@@ -20,7 +20,7 @@ const absentFields = {
 };
 
 /** `Generation` of the interface. Its cost includes corrections. */
-export function writeGeneration(entry: RecordedEntry): Record<string, unknown> {
+export function writeGeneration(entry: RecordedEntry) {
   const { special = {}, pictures: images } = entry;
   const settled = settledCost(entry);
   const cost = settled === null ? null : usdOf(settled);

@@ -14,7 +14,7 @@ import { writeNullableTime, writeTime } from '../write-time.ts';
 import type { GuardrailSettingsBody } from './schema.ts';
 
 /** `Guardrail` of the interface. @see docs/reference/management.md#guardrails */
-export function writeGuardrail(guardrail: GuardrailRecord): Record<string, unknown> {
+export function writeGuardrail(guardrail: GuardrailRecord) {
   return {
     id: guardrail.id,
     workspace_id: guardrail.workspaceId,
@@ -26,7 +26,7 @@ export function writeGuardrail(guardrail: GuardrailRecord): Record<string, unkno
 }
 
 /** The settings of a guardrail, as the API and the audit log show them. */
-export function writeGuardrailSettings(guardrail: GuardrailRecord): Record<string, unknown> {
+export function writeGuardrailSettings(guardrail: GuardrailRecord) {
   const { name, description, rules, limitNanoUsd, resetInterval, includeByokInBudgets } = guardrail;
   const { zeroRetention } = rules;
   const [first] = modelGroups;
@@ -133,7 +133,7 @@ const readList = <Body, Filter>(list: readonly Body[] | null | undefined, read: 
 const sortSides = (sides: readonly FilterSide[]): FilterSide[] => filterSides.filter((side) => sides.includes(side));
 
 /** `KeyAssignment` of the interface. */
-export const writeKeyAssignment = (assignment: ListedAssignment): Record<string, unknown> => ({
+export const writeKeyAssignment = (assignment: ListedAssignment) => ({
   ...writeAssignment(assignment),
   key_hash: assignment.holder,
   key_name: assignment.keyName ?? '',
@@ -141,7 +141,7 @@ export const writeKeyAssignment = (assignment: ListedAssignment): Record<string,
 });
 
 /** `MemberAssignment` of the interface; there is one organization, and it has no other id. */
-export const writeMemberAssignment = (assignment: ListedAssignment): Record<string, unknown> => ({
+export const writeMemberAssignment = (assignment: ListedAssignment) => ({
   ...writeAssignment(assignment),
   user_id: assignment.holder,
   organization_id: 'default',

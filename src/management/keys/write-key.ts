@@ -6,7 +6,7 @@ import { writeNullableTime, writeTime } from '../write-time.ts';
 import type { KeySpending } from './read-key-spending.ts';
 
 /** `Key` of the interface. @see docs/reference/management.md#keys */
-export function writeKey({ key, spending }: { key: KeyRecord; spending: KeySpending }): Record<string, unknown> {
+export function writeKey({ key, spending }: { key: KeyRecord; spending: KeySpending }) {
   return {
     hash: key.hash,
     id: deriveKeyNumber(key.hash),
@@ -19,7 +19,7 @@ export function writeKey({ key, spending }: { key: KeyRecord; spending: KeySpend
 }
 
 /** The settings of a key, as the API and the audit log show them. */
-export function writeKeySettings(key: KeyRecord): Record<string, unknown> {
+export function writeKeySettings(key: KeyRecord) {
   return {
     name: key.name,
     workspace_id: key.workspaceId,
@@ -35,7 +35,7 @@ export function writeKeySettings(key: KeyRecord): Record<string, unknown> {
 }
 
 /** The amounts of a key that follow from its ledger entries. */
-export function writeKeyAmounts(key: KeyRecord, spending: KeySpending): Record<string, unknown> {
+export function writeKeyAmounts(key: KeyRecord, spending: KeySpending) {
   return {
     limit_remaining: writeRemaining(key, spending),
     usage: usdOf(spending.ever),
@@ -58,7 +58,7 @@ function writeRemaining(key: KeyRecord, spending: KeySpending): number | null {
 }
 
 /** `GET /key`: a key, for itself. @see docs/reference/management.md#keys */
-export function writeCurrentKey({ key, spending }: { key: KeyRecord; spending: KeySpending }): Record<string, unknown> {
+export function writeCurrentKey({ key, spending }: { key: KeyRecord; spending: KeySpending }) {
   const { limit, limit_reset, include_byok_in_limit, creator_user_id, expires_at } = writeKeySettings(key);
   const isManagement = key.kind === 'management';
   return {

@@ -5,7 +5,7 @@ import { writeNullableTime, writeTime } from '../write-time.ts';
 import type { WorkspaceSettingsBody } from './schema.ts';
 
 /** `Workspace` of the interface. @see docs/reference/management.md#workspaces */
-export function writeWorkspace(workspace: WorkspaceDetails): Record<string, unknown> {
+export function writeWorkspace(workspace: WorkspaceDetails) {
   return {
     id: workspace.id,
     ...writeWorkspaceSettings(workspace),
@@ -17,7 +17,7 @@ export function writeWorkspace(workspace: WorkspaceDetails): Record<string, unkn
 }
 
 /** The settings of a workspace, as the API and the audit log show them. */
-export function writeWorkspaceSettings({ name, slug, settings }: WorkspaceDetails): Record<string, unknown> {
+export function writeWorkspaceSettings({ name, slug, settings }: WorkspaceDetails) {
   return {
     name,
     slug,

@@ -1,0 +1,112 @@
+import { Type } from 'typebox';
+import { nullable } from '../../schema/shapes.ts';
+import { named } from '../../openapi/schema-writer.ts';
+import { anything, flag, inData, listOf, numberOrNull, text, textOrNull, time } from '../../openapi/shapes.ts';
+
+const generationFields = {
+  id: text,
+  created_at: time,
+  api_type: text,
+  model: textOrNull,
+  provider_name: textOrNull,
+  streamed: flag,
+  cancelled: flag,
+  finish_reason: textOrNull,
+  native_finish_reason: Type.Null(),
+  status: numberOrNull,
+  error_type: textOrNull,
+  tokens_prompt: numberOrNull,
+  tokens_completion: numberOrNull,
+  native_tokens_prompt: numberOrNull,
+  native_tokens_completion: numberOrNull,
+  native_tokens_cached: numberOrNull,
+  native_tokens_reasoning: numberOrNull,
+  native_tokens_completion_images: numberOrNull,
+  num_media_prompt: numberOrNull,
+  num_media_completion: numberOrNull,
+  num_input_audio_prompt: Type.Null(),
+  num_search_results: Type.Null(),
+  num_fetches: Type.Null(),
+  total_cost: nullable(Type.Number({ description: 'USD. Null: no price is known.' })),
+  usage: numberOrNull,
+  usage_estimated: flag,
+  upstream_inference_cost: numberOrNull,
+  cache_discount: Type.Null(),
+  is_byok: flag,
+  service_tier: textOrNull,
+  router: textOrNull,
+  latency: numberOrNull,
+  moderation_latency: Type.Null(),
+  generation_time: numberOrNull,
+  session_id: textOrNull,
+  workspace_id: text,
+  web_search_engine: textOrNull,
+  provider_responses: Type.Array(
+    Type.Object({
+      provider_name: textOrNull,
+      model_permaslug: textOrNull,
+      endpoint_id: Type.Optional(text),
+      is_byok: flag,
+      status: numberOrNull,
+    }),
+  ),
+  app_id: Type.Null(),
+  data_region: text,
+  external_user: textOrNull,
+  http_referer: Type.Null(),
+  origin: text,
+  preset_id: Type.Null(),
+  upstream_id: Type.Null(),
+  user_agent: Type.Null(),
+};
+
+/** @see docs/reference/management.md */
+export const generation = inData(named('Generation', Type.Object(generationFields)));
+
+export const generationList = Type.Object({
+  data: Type.Array(
+    named(
+      'ListedGeneration',
+      Type.Object({
+        ...generationFields,
+        requested_model: textOrNull,
+        outcome: text,
+        api_key_hash: Type.Optional(text),
+        user_id: Type.Optional(textOrNull),
+      }),
+    ),
+  ),
+  next_cursor: textOrNull,
+});
+
+export const generationContent = inData(
+  named(
+    'GenerationContent',
+    Type.Object({
+      id: text,
+      workspace_id: text,
+      created_at: time,
+      input: anything,
+      output: anything,
+      error: anything,
+      truncated: flag,
+    }),
+  ),
+);
+
+export const feedbackResult = inData(Type.Object({ success: Type.Literal(true) }));
+
+export const feedbackList = listOf(
+  named(
+    'Feedback',
+    Type.Object({
+      id: text,
+      generation_id: text,
+      workspace_id: text,
+      category: text,
+      comment: textOrNull,
+      actor_key_hash: text,
+      created_at: time,
+    }),
+  ),
+);

@@ -1,0 +1,37 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { routesOf } from '../../http/define-route.ts';
+import type { Tag } from '../../http/operation.ts';
+import type { Actor, ManagementParts } from '../../management/parts.ts';
+import type { ModelRoutingContext } from '../../management/workspaces/find-unknown-models.ts';
+import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
+import type { HashEndUser } from './read-end-user.ts';
+
+/** The dependencies of the handlers of the management API. */
+export interface ManagementApiParts extends ManagementParts {
+  ledger: ManagementParts['ledger'] & Pick<LedgerStore, 'readActivity'>;
+  hashEndUser: HashEndUser;
+  /** Returns the models and providers that exist now. */
+  routingContext: () => ModelRoutingContext;
+}
+
+export type ManagementHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+/** The caller of a request, as the use cases know it. */
+export const actorOf = (request: FastifyRequest): Actor => ({ keyHash: request.caller!.keyHash });
+
+/** A parameter of the path. */
+export const pathParam = (request: FastifyRequest, name: string): string =>
+  (request.params as Record<string, string>)[name]!; // the row of the route names it
+
+/** @see docs/reference/http.md */
+export const managementBodyLimit = { bytes: 1024 * 1024, source: 'fixed for management' };
+
+/** Routes for management keys. */
+export const managementApi = {
+  base: '/api/v1',
+  permission: 'management',
+  limitBody: () => managementBodyLimit,
+} as const;
+
+/** Returns a function that defines routes for management keys. */
+export const managementRoutes = (tag: Tag) => routesOf<ManagementApiParts>({ ...managementApi, tag });

@@ -1,0 +1,67 @@
+import { Type } from 'typebox';
+import { oneOf } from '../schema/shapes.ts';
+import type { Parameter } from '../http/operation.ts';
+
+/** A parameter of the query with any text. */
+export const textParameter = (description: string, more: Partial<Parameter> = {}): Parameter => ({
+  description,
+  schema: Type.String(),
+  ...more,
+});
+
+/** A parameter with one of a list of words. */
+export const wordParameter = (description: string, ...words: string[]): Parameter => ({
+  description,
+  schema: oneOf(...words),
+});
+
+/** A parameter with a text of a shape. */
+export const shapedParameter = (description: string, pattern: string, more: Partial<Parameter> = {}): Parameter => ({
+  description,
+  schema: Type.String({ pattern }),
+  ...more,
+});
+
+/** A parameter with some of a list of words, and commas between them. */
+export const wordsParameter = (description: string, words: readonly string[]): Parameter => {
+  const word = `(?:${words.map((each) => each.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|')})`;
+  return shapedParameter(description, `^(?:${word}(?:,${word})*)?$`);
+};
+
+export const integerParameter = (
+  description: string,
+  limits: { minimum: number; maximum?: number; default?: number },
+): Parameter => ({
+  description,
+  schema: Type.Integer(limits),
+});
+
+export const offset = integerParameter('Rows to skip. 0 by default.', {
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+});
+/** The query of lists in pages. */
+export const pageQuery = {
+  offset,
+  limit: integerParameter('Rows of a page. 50 by default.', { minimum: 1, maximum: 100 }),
+};
+
+export const workspaceId = textParameter('The id of a workspace.');
+const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
+/** Of routes that check it. */
+export const workspaceUuid = shapedParameter('The id of a workspace.', `^(?:${uuid})?$`);
+export const keyHash = shapedParameter('The hash of a key: 64 lower-case hex digits.', '^(?:[0-9a-f]{64})?$');
+export const endUser = textParameter('An end user: the hash that generations show, or with `workspace_id` its id.');
+export const memberId = textParameter('The id of a member.');
+
+const metadataHeader: Parameter = {
+  description: '`enabled` adds `router_metadata` to the result. `disabled` by default.',
+  schema: Type.Unsafe<string>({ enum: ['enabled', 'disabled'], default: 'disabled' }),
+};
+
+/** Headers of requests that make a run. */
+export const runHeaders = {
+  'X-Session-Id': textParameter('Requests of one session keep their provider. The body can name the session, too.'),
+  'X-Router-Metadata': metadataHeader,
+  'X-Router-Experimental-Metadata': { ...metadataHeader, deprecated: true },
+};
