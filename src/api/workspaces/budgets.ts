@@ -37,11 +37,11 @@ export const budgetRoutes = [
     id: 'putBudget',
     summary: 'Set a budget',
     params: intervalParam,
-    body: { check: checkPutBudget, example: { limit_usd: 100 } },
+    body: { schema: checkPutBudget.schema, example: { limit_usd: 100 } },
     response: { description: 'The budget and its usage.', schema: oneBudget },
-    handle: async (parts, { request, params, body }) => {
+    handle: async (parts, { request, params }) => {
       const interval = readInterval(params.interval);
-      const { limit_usd: limitUsd, include_byok_in_budgets: includeByok } = body;
+      const { limit_usd: limitUsd, include_byok_in_budgets: includeByok } = checkPutBudget(request.body);
       const changes = { put: [{ interval, limitUsd }], includeByok };
       return callStore(async () => {
         const { workspace, budgets } = await changeBudgets(parts, actorOf(request), params.id, changes);
