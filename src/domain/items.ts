@@ -123,6 +123,8 @@ export interface FunctionCallOutputItem {
   call_id: string;
   output: string | ToolOutputPart[];
   status?: ItemStatus | null;
+  /** The call failed. Only Claude has a field for it. */
+  is_error?: boolean;
 }
 export interface CustomToolCallItem {
   type: 'custom_tool_call';

@@ -34,6 +34,9 @@ export const translatedGeminiSettings: ReadonlySet<string> = new Set([
 /** The name of a document without a title, because some protocols require one. A wire without names does not report it. */
 export const UNTITLED_DOCUMENT = 'document.pdf';
 
+/** The text of a call that failed, where a format or a server demands one. */
+export const FAILED_CALL = 'The call failed.';
+
 /** The field of an item, a part or a tool that contains what only the format can say. */
 export const NATIVE_FIELD = 'native';
 

@@ -12,6 +12,7 @@ import {
   type ToolOutputPart,
 } from '../../domain/items.ts';
 import {
+  FAILED_CALL,
   isDirect,
   isNativePart,
   nameKind,
@@ -22,6 +23,7 @@ import {
   translatedGeminiSettings,
 } from '../../domain/native.ts';
 import { findToolPath, noteLateTool } from '../../domain/late-tools.ts';
+import { parseObject } from '../../domain/parse-object.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { describeReference, listKnownTools } from '../../domain/tool-references.ts';
 import { refuseBecause } from '../../providers/kit/draft.ts';
@@ -45,7 +47,7 @@ export function leaveOutNative(
 ): { request: ResponseRequest; dropped: readonly string[] } {
   if (!request.native || request.native.format === wire) return { request, dropped: nothing };
   const { native, ...rest } = request;
-  const removal = new Removal(native.format, endpoint);
+  const removal = new Removal(native.format, endpoint, wire);
   removal.noteRequest(native);
   const before = placesOf(request.input);
   const left = new PlacedItems();
@@ -106,11 +108,13 @@ class Removal {
   readonly dropped: string[] = [];
   private readonly format: NativeRequest['format'];
   private readonly endpoint: NamedEndpoint;
+  private readonly wire: string | undefined;
   private hasMarks = false;
 
-  constructor(format: NativeRequest['format'], endpoint: NamedEndpoint) {
+  constructor(format: NativeRequest['format'], endpoint: NamedEndpoint, wire: string | undefined) {
     this.format = format;
     this.endpoint = endpoint;
+    this.wire = wire;
   }
 
   /** Creates the error for what only endpoints of the client's format know. Without it, the response would be another one. */
@@ -194,7 +198,8 @@ class Removal {
 
   /** @returns undefined if no content is left */
   writeItem(given: InputItem, path: string): InputItem | undefined {
-    const item = given.type === 'function_call_output' ? moveMark(given as FunctionCallOutputItem) : given;
+    const item =
+      given.type === 'function_call_output' ? moveMark(moveError(given as FunctionCallOutputItem, this.wire)) : given;
     const own = this.withoutField(item, path);
     const field = partHolders.get(item.type);
     const parts = field && (own as Record<string, unknown>)[field];
@@ -224,6 +229,36 @@ function moveMark(item: FunctionCallOutputItem): InputItem {
   if (!mark || at === -1) return item;
   parts[at] = { cache_control: mark as CacheControl, ...parts[at]! }; // the schema has checked it
   return { ...item, output: parts, [NATIVE_FIELD]: rest } as FunctionCallOutputItem;
+}
+
+/**
+ * Moves the mark of a failed call to where the format of the wire has it: `error` in the result of Gemini, `is_error` of
+ * Claude. Another format says it in words: https://github.com/mozilla-ai/any-llm/issues/1311.
+ */
+function moveError(item: FunctionCallOutputItem, wire: string | undefined): FunctionCallOutputItem {
+  const { is_error: hasFailed, ...rest } = readNative(item) ?? {};
+  if (hasFailed !== true) return wire === 'anthropic-messages' ? readError(item) : item;
+  return { ...item, output: writeError(item.output, wire), [NATIVE_FIELD]: rest } as FunctionCallOutputItem;
+}
+
+function writeError(output: string | ToolOutputPart[], wire: string | undefined): string | ToolOutputPart[] {
+  const parts: ToolOutputPart[] = typeof output === 'string' ? [{ type: 'input_text', text: output }] : output;
+  const texts = parts.flatMap((part) => (part.type === 'input_text' && part.text !== '' ? [part.text] : []));
+  if (wire !== 'gemini') {
+    if (typeof output === 'string') return [FAILED_CALL, ...texts].join('\n');
+    return [{ type: 'input_text', text: FAILED_CALL }, ...output];
+  }
+  const error = JSON.stringify({ error: texts.join('\n') || FAILED_CALL });
+  const media = parts.filter(({ type }) => type !== 'input_text');
+  return media.length === 0 ? error : [{ type: 'input_text', text: error }, ...media];
+}
+
+/** Reads the `error` of a result of Gemini, which has nothing else. */
+function readError(item: FunctionCallOutputItem): FunctionCallOutputItem {
+  const result = typeof item.output === 'string' ? parseObject(item.output, 'arguments') : undefined;
+  if (!result || Object.keys(result).join() !== 'error') return item;
+  const { error } = result as { error?: unknown };
+  return { ...item, output: typeof error === 'string' ? error : JSON.stringify(error), is_error: true };
 }
 
 /** Whether a part is a call or a result of a tool that the provider ran. The text that followed contains the result. */

@@ -1,4 +1,5 @@
 import { billingHeader, isBillingText } from '../../domain/billing-text.ts';
+import { FAILED_CALL } from '../../domain/native.ts';
 import { refuseBecause } from '../kit/draft.ts';
 import type { Rules } from '../rules/facets.ts';
 import type { WireBody } from './fit.ts';
@@ -99,15 +100,12 @@ function fitBlank(block: Block, adapt: (what: string) => void): Block | undefine
   const kept = Array.isArray(content) ? content.filter((part) => !isBlank(part)) : content;
   if (block.is_error && !kept?.length) {
     adapt('failed results without content');
-    return { ...block, content: FAILED };
+    return { ...block, content: FAILED_CALL };
   }
   if (kept === undefined || kept.length === content!.length) return block;
   adapt('blank texts');
   return { ...block, content: kept };
 }
-
-/** The content of a failed result that has none, which the servers reject. */
-const FAILED = 'The call failed.';
 
 /** Gives every call a result in the next turn. A result without a call becomes text of the user. */
 function fitResults(body: WireBody, adapt: (what: string) => void): void {

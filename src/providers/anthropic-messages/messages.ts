@@ -2,7 +2,6 @@ import { placesOf } from '../../domain/input-places.ts';
 import type {
   AgentMessageItem,
   CustomToolCallItem,
-  CustomToolCallOutputItem,
   FunctionCallItem,
   FunctionCallOutputItem,
   InputItem,
@@ -92,6 +91,8 @@ export function writeMessages(
   return conversation;
 }
 
+const outputFields = new Set([...itemFields.output, 'is_error']);
+
 function writeItem(draft: MessagesDraft, conversation: WireConversation, item: InputItem, index: number): void {
   const place = () => `input[${index}]`;
   switch (item.type) {
@@ -117,10 +118,17 @@ function writeItem(draft: MessagesDraft, conversation: WireConversation, item: I
       return;
     case 'function_call_output':
     case 'custom_tool_call_output': {
-      const { call_id: callId, output } = item as FunctionCallOutputItem | CustomToolCallOutputItem;
-      dropUnknown(draft, item, itemFields.output, place);
+      const { call_id: callId, output, is_error: hasFailed } = item as FunctionCallOutputItem;
+      dropUnknown(draft, item, outputFields, place);
       const content = typeof output === 'string' ? output : writeParts(draft, output, `input[${index}].output`);
-      conversation.addResult({ type: 'tool_result', tool_use_id: callId, content, ...nativeFields(draft, item) });
+      const error = hasFailed === true ? { is_error: true } : undefined;
+      conversation.addResult({
+        type: 'tool_result',
+        tool_use_id: callId,
+        content,
+        ...error,
+        ...nativeFields(draft, item),
+      });
       return;
     }
     case 'agent_message': {
