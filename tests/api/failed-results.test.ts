@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { json } from '../../src/testing/scripted-responses.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
-import { provider, wireNames } from './lab.ts';
+import { provider, wholeBody, wireNames } from './lab.ts';
 
 /** The result of a call that failed, in each format: https://github.com/mozilla-ai/any-llm/issues/1311. */
 
@@ -11,7 +11,12 @@ let gateway: TestGateway;
 
 beforeAll(async () => {
   upstream = await startUpstream();
-  upstream.always(json({ error: { message: 'The test looks only at the request.' } }, { status: 400 }));
+  upstream.always(({ path }) => {
+    if (path.endsWith('/messages')) return json({ type: 'message', content: [said], stop_reason: 'end_turn' });
+    if (path.includes(':generate'))
+      return json({ candidates: [{ content: { parts: [{ text: 'Done.' }] }, finishReason: 'STOP' }] });
+    return json(wholeBody(path.endsWith('/responses') ? 'openai-responses' : 'openai-chat'));
+  });
   gateway = await testGateway({ providers: wireNames.map((wire) => provider(wire, 'm', upstream)) });
 });
 afterAll(async () => {
@@ -19,6 +24,7 @@ afterAll(async () => {
   await upstream.close();
 });
 
+const said = { type: 'text', text: 'Done.' };
 const image = { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' };
 const sent = () => upstream.requests.at(-1)!.body as Record<string, never>;
 
@@ -35,6 +41,7 @@ async function sendResult(wire: string, result: object) {
     tools: [{ name: 'read', input_schema: { type: 'object', properties: {} } }],
   });
   await response.text();
+  expect(response.status).toBe(200);
   return response.headers.get('x-router-dropped-fields');
 }
 

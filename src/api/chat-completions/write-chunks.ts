@@ -69,6 +69,8 @@ export class ChatChunkWriter implements EventFormat {
   private readonly starts = new Map<string, number>();
   /** `output_index` of the first item that is not reasoning. */
   private firstOther = Number.POSITIVE_INFINITY;
+  /** The last reasoning that ended. */
+  private reasoning: { item: OutputItem; at: number } | undefined;
   /** Reasoning whose opaque fields wait for the next item, because they name it if it is a call. choice 775 */
   private waiting: { item: ReasoningItem; at: number } | undefined;
 
@@ -184,7 +186,7 @@ export class ChatChunkWriter implements EventFormat {
 
   private beginCall(item: OutputItem, at: number): string {
     const index = this.callCount++;
-    const call = writeToolCall(item);
+    const call = writeToolCall(item, this.reasoning?.at === at - 1 ? this.reasoning.item : undefined);
     if (this.facts.hasLegacyCalls && item.type === 'function_call' && index === 0) {
       this.calls.set(at, { before: `${this.head}{"function_call":{"arguments":`, after: `}}${TAIL}` });
       return this.writeDelta({ function_call: call['function'] });
@@ -203,7 +205,10 @@ export class ChatChunkWriter implements EventFormat {
   }
 
   private endItem({ item, output_index: at }: ItemEvent): string {
-    if (item.type === 'reasoning') return this.facts.hidesReasoning ? '' : this.endReasoning(item as ReasoningItem, at);
+    if (item.type === 'reasoning') {
+      this.reasoning = { item, at };
+      return this.facts.hidesReasoning ? '' : this.endReasoning(item as ReasoningItem, at);
+    }
     const url = findImageUrl(item);
     return url === undefined ? '' : this.writeDelta({ images: [writeImage(url, this.imageCount++)] });
   }

@@ -71,7 +71,7 @@ function writeMessage(
     }
     hasOther = true;
     if (item.type === 'message') addMessage(message, item, logprobs);
-    else if (isClientCall(item)) addCall(message, item, hasLegacyCalls);
+    else if (isClientCall(item)) addCall(message, writeToolCall(item, output[index - 1]), hasLegacyCalls);
     else addImage(message, item);
   }
   return { message, logprobs };
@@ -106,9 +106,8 @@ function addReasoning(message: CompletionMessage, item: ReasoningItem, before: s
   }
 }
 
-function addCall(message: CompletionMessage, item: OutputItem, hasLegacyCalls: boolean): void {
-  const call = writeToolCall(item);
-  if (hasLegacyCalls && item.type === 'function_call' && !message.function_call && !message.tool_calls) {
+function addCall(message: CompletionMessage, call: CompletionCall, hasLegacyCalls: boolean): void {
+  if (hasLegacyCalls && call['type'] === 'function' && !message.function_call && !message.tool_calls) {
     message.function_call = call['function'];
   } else {
     message.tool_calls ??= [];

@@ -3,6 +3,7 @@ import { isObject } from '../../schema/by-kind.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import type { ResponseObject } from '../../domain/response.ts';
 import type { WireUsage } from '../../domain/usage.ts';
+import { signatureFormat } from '../../domain/thought-signature.ts';
 import { readGeneratedImage } from '../../domain/generated-image.ts';
 
 /*
@@ -69,12 +70,18 @@ export const findCallId = (item: OutputItem | undefined): string | undefined =>
 
 export type CompletionCall = Record<string, unknown>;
 
-/** Writes a call as a tool call, complete or at its beginning. */
-export function writeToolCall(item: OutputItem): CompletionCall {
+/**
+ * Writes a call as a tool call, complete or at its beginning.
+ *
+ * @param before the item before it. A signature of Gemini is on the call, too, where Google's own API for this format has
+ *   it: https://github.com/intrafind/ihub-apps/pull/2240
+ */
+export function writeToolCall(item: OutputItem, before: OutputItem | undefined): CompletionCall {
   const { call_id: id, name } = item;
-  return item.type === 'custom_tool_call'
-    ? { id, type: 'custom', custom: { name, input: item['input'] } }
-    : { id, type: 'function', function: { name, arguments: item['arguments'] } };
+  if (item.type === 'custom_tool_call') return { id, type: 'custom', custom: { name, input: item['input'] } };
+  const call = { id, type: 'function', function: { name, arguments: item['arguments'] } };
+  const signature = before?.type === 'reasoning' && before['format'] === signatureFormat && before['encrypted_content'];
+  return signature ? { ...call, extra_content: { google: { thought_signature: signature } } } : call;
 }
 
 /** Lists for the annotations of a message. Clients accept only citations of URLs in `annotations`. choice 607 */

@@ -4,7 +4,7 @@ import { createId } from '../../domain/ids.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import { OpenCall, takeCallId } from '../kit/open-call.ts';
 import { WholeObject } from '../kit/whole-object.ts';
-import { signatureFormat } from '../../domain/thought-signature.ts';
+import { findThoughtSignature, signatureFormat } from '../../domain/thought-signature.ts';
 import type { ChatToolCallPiece, ReaderContext } from './wire.ts';
 
 interface Call {
@@ -63,7 +63,7 @@ export class CallReader {
     }
     for (const key in piece) {
       if (key === 'id' || key === 'index' || key === 'type' || key === 'function') continue;
-      const signature = key === 'extra_content' ? readSignature(piece[key]) : undefined;
+      const signature = key === 'extra_content' ? findThoughtSignature(piece[key]) : undefined;
       if (signature !== undefined && !call.open) {
         chunks.push({ type: 'reasoning_seal', format: signatureFormat, encryptedContent: signature });
         continue;
@@ -184,10 +184,3 @@ const isObject = (text: string): boolean =>
 /** Whether arguments are those of another call: nothing can follow a whole object. A repeated object is no other call. */
 const followsWhole = ({ whole }: Call, text: unknown): boolean =>
   whole !== undefined && typeof text === 'string' && text !== whole && isObject(text);
-
-/** Returns the signature of a call of Gemini, which Vertex has under its own name. */
-function readSignature(extra: unknown): string | undefined {
-  const { google, vertex } = (extra ?? {}) as Record<string, { thought_signature?: unknown } | undefined>;
-  const signature = (google ?? vertex)?.thought_signature;
-  return typeof signature === 'string' && signature !== '' ? signature : undefined;
-}

@@ -92,6 +92,7 @@ function nameInItem(kind: ItemOrigin['kind'], rest: string, message: object): st
       return rest;
     case 'reasoning':
       return nameFirst(message, ['reasoning_details', 'thinking_blocks', 'reasoning', 'reasoning_content']);
+    case 'signature':
     case 'image':
       return '';
   }

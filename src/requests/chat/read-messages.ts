@@ -10,6 +10,7 @@ import type {
   ToolOutputPart,
 } from '../../domain/items.ts';
 import { readDataUrl } from '../../domain/data-url.ts';
+import { findThoughtSignature, noSignature, signatureFormat } from '../../domain/thought-signature.ts';
 import { readAssistantParts, readUserParts } from './read-parts.ts';
 import { type ReasoningBlocks, readReasoningBlocks, readThinkingBlock } from './read-reasoning.ts';
 import type { AssistantMessage, ChatRequestMessage } from './schema/messages.ts';
@@ -18,7 +19,7 @@ import type { AssistantMessage, ChatRequestMessage } from './schema/messages.ts'
 export interface ItemOrigin {
   /** `messages[2]`, `messages[2].tool_calls[0]`. */
   path: string;
-  kind: 'message' | 'call' | 'custom_call' | 'legacy_call' | 'output' | 'reasoning' | 'image';
+  kind: 'message' | 'call' | 'custom_call' | 'legacy_call' | 'output' | 'reasoning' | 'signature' | 'image';
 }
 
 /** Notes what the reader of messages finds. Each is absent if no caller needs it. */
@@ -125,7 +126,7 @@ class MessagesReader {
     }
     const text = readText(message);
     if (text) this.add(text, index, 'message');
-    this.readCalls(message, index, late);
+    this.readCalls(message, index, { late, isSigned: items.some(isSigned) });
   }
 
   /** The lists of blocks contain the text of `reasoning`, so they take precedence. */
@@ -147,16 +148,33 @@ class MessagesReader {
     return { items: [item], calls: undefined };
   }
 
+  /** Reads the signature of a call, for clients that return calls as they are and no blocks of reasoning. */
+  private readSignature(extra: unknown, index: number, at: number, hasSignatures: boolean): void {
+    const signature = findThoughtSignature(extra);
+    if (signature === undefined) this.notes.onIgnored?.(`messages[${index}].tool_calls[${at}]`, 'extra_content');
+    else if (!hasSignatures && signature !== noSignature) {
+      const item: ReasoningItem = {
+        type: 'reasoning',
+        summary: [],
+        encrypted_content: signature,
+        format: signatureFormat,
+      };
+      this.add(item, index, 'signature', `.tool_calls[${at}].extra_content`);
+    }
+  }
+
   private readCalls(
     { tool_calls: calls, function_call: legacy }: AssistantMessage,
     index: number,
-    late: ReadonlyMap<string, readonly ReasoningItem[]> | undefined,
+    { late, isSigned: hasSignatures }: CallNotes,
   ): void {
     if (calls) {
       for (let at = 0; at < calls.length; at++) {
         const call = calls[at]!;
         for (const item of late?.get(call.id) ?? []) this.add(item, index, 'reasoning');
         const within = this.notes.origins ? `.tool_calls[${at}]` : '';
+        if (call.type !== 'custom' && call.extra_content)
+          this.readSignature(call.extra_content, index, at, hasSignatures);
         if (call.type === 'custom') {
           this.customCalls ??= new Set();
           this.customCalls.add(call.id);
@@ -183,6 +201,16 @@ class MessagesReader {
     }
   }
 }
+
+/** What the blocks of reasoning of a message say about its calls. */
+interface CallNotes {
+  /** The reasoning before a call, by its id. */
+  late: ReadonlyMap<string, readonly ReasoningItem[]> | undefined;
+  /** Whether the blocks have the signatures of Gemini. */
+  isSigned: boolean;
+}
+
+const isSigned = ({ format, encrypted_content: data }: ReasoningItem): boolean => format === signatureFormat && !!data;
 
 const noReasoning = { items: [], calls: undefined };
 

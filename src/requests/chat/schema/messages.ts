@@ -18,6 +18,7 @@ export const toolCallShapes = {
     id: Type.String(),
     index: Type.Optional(Type.Unknown()),
     function: functionCall,
+    extra_content: Type.Optional(Type.Unknown()),
   }),
   custom: Type.Object({
     type: Type.Literal('custom'),
