@@ -63,3 +63,29 @@ export class GrowingText {
 function flatten(text: string): void {
   Buffer.byteLength(text);
 }
+
+/**
+ * A text that grows by whole characters. Some servers cut a stream within an emoji, and clients write each half of it as
+ * another character: https://github.com/elie222/rakazo/issues/416.
+ */
+export class WholeText extends GrowingText {
+  private half = '';
+
+  /** Adds a piece. @returns what of it is whole, with the half that was waiting */
+  addWhole(piece: string): string {
+    const text = this.half + piece;
+    const last = text.charCodeAt(text.length - 1);
+    const isCut = last >= 0xd800 && last < 0xdc00;
+    const whole = isCut ? text.slice(0, -1) : text;
+    this.half = isCut ? text.slice(-1) : '';
+    this.add(whole);
+    return whole;
+  }
+
+  /** Removes the half of a character at the end. @returns whether there was one */
+  dropHalf(): boolean {
+    const wasCut = this.half !== '';
+    this.half = '';
+    return wasCut;
+  }
+}

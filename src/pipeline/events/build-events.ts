@@ -270,6 +270,7 @@ export class EventBuilder {
   private emitRestOfPart(item: OpenItem, type: OpenPart['type'], part: Record<string, unknown>): void {
     const told = item.part?.text.text ?? '';
     const rest = remainderOf(told, type === 'refusal' ? part['refusal'] : part['text']);
+    if (rest !== '') item.part?.text.dropHalf(); // the rest contains it
     if (type === 'summary_text') {
       if (rest !== '') this.writer.addSummary(item, rest);
       return;

@@ -1,10 +1,17 @@
 import { GatewayError } from '../../domain/errors.ts';
 import type { DeltaEvent, ResponseEvent } from '../../domain/events.ts';
-import { GrowingText, type TextCounter } from '../../domain/growing-text.ts';
+import { type TextCounter, WholeText } from '../../domain/growing-text.ts';
 import type { OutputItem } from '../../domain/items.ts';
 import { type OpenItem, type OpenPart, openItem } from './output-items.ts';
 
 const noLogprobs: unknown[] = [];
+
+/** Stands for half of a character whose other half never came. */
+const NO_CHARACTER = '\ufffd';
+
+/** Whether a delta was only half of a character, which waits for the other one. Logprobs do not wait. */
+const isHeld = (whole: string, delta: string, logprobs?: unknown[]): boolean =>
+  whole === '' && delta !== '' && !logprobs?.length;
 
 /** Each delta repeats the id of its item. */
 const MAX_ID_LENGTH = 1024;
@@ -111,7 +118,7 @@ export class ItemWriter implements TextCounter {
     this.closePart(item);
     const isSummary = type === 'summary_text';
     const index = isSummary ? item.summaryParts++ : item.contentParts++;
-    const part: OpenPart = { type, index, text: new GrowingText(this), annotations: [], logprobs: noLogprobs };
+    const part: OpenPart = { type, index, text: new WholeText(this), annotations: [], logprobs: noLogprobs };
     item.part = part;
     if (this.emitsDeltas) {
       this.push(isSummary ? 'response.reasoning_summary_part.added' : 'response.content_part.added', {
@@ -125,10 +132,17 @@ export class ItemWriter implements TextCounter {
   closePart(item: OpenItem): void {
     const part = item.part;
     if (!part) return;
+    if (part.text.dropHalf()) this.endText(item, part.type);
     item.part = undefined;
     const finished = wirePart(part);
     if (this.emitsDeltas) this.emitPartDone(item, part, finished);
     addPart(item, part.type === 'summary_text' ? 'summary' : 'content', finished);
+  }
+
+  private endText(item: OpenItem, type: OpenPart['type']): void {
+    if (type === 'output_text') this.addText(item, NO_CHARACTER, undefined);
+    else if (type === 'summary_text') this.addSummary(item, NO_CHARACTER);
+    else this.addPlain(item, type, NO_CHARACTER);
   }
 
   private emitPartDone(item: OpenItem, part: OpenPart, finished: object): void {
@@ -160,43 +174,45 @@ export class ItemWriter implements TextCounter {
 
   addText(item: OpenItem, delta: string, logprobs: unknown[] | undefined): void {
     const part = item.part?.type === 'output_text' ? item.part : this.openPart(item, 'output_text');
-    part.text.add(delta);
+    const whole = part.text.addWhole(delta);
     if (logprobs) addLogprobs(part, logprobs);
-    if (!this.emitsDeltas) return;
+    if (!this.emitsDeltas || isHeld(whole, delta, logprobs)) return;
     this.pushDelta({
       type: 'response.output_text.delta',
       sequence_number: this.sequence++,
       item_id: item.id,
       output_index: item.index,
       content_index: part.index,
-      delta,
+      delta: whole,
       logprobs: logprobs ?? noLogprobs,
     });
   }
 
   addPlain(item: OpenItem, type: 'refusal' | 'reasoning_text', delta: string): void {
     const part = this.openPart(item, type);
-    part.text.add(delta);
+    const whole = part.text.addWhole(delta);
+    if (isHeld(whole, delta)) return;
     this.pushDelta({
       type: type === 'refusal' ? 'response.refusal.delta' : 'response.reasoning_text.delta',
       sequence_number: this.sequence++,
       item_id: item.id,
       output_index: item.index,
       content_index: part.index,
-      delta,
+      delta: whole,
     });
   }
 
   addSummary(item: OpenItem, delta: string): void {
     const part = item.part?.type === 'summary_text' ? item.part : this.openPart(item, 'summary_text');
-    part.text.add(delta);
+    const whole = part.text.addWhole(delta);
+    if (isHeld(whole, delta)) return;
     this.pushDelta({
       type: 'response.reasoning_summary_text.delta',
       sequence_number: this.sequence++,
       item_id: item.id,
       output_index: item.index,
       summary_index: part.index,
-      delta,
+      delta: whole,
     });
   }
 
@@ -212,21 +228,23 @@ export class ItemWriter implements TextCounter {
 
   /** The arguments of a function call, or the input of a custom tool call. */
   addCallText(item: OpenItem, delta: string): void {
-    item.callText.add(delta);
+    const whole = item.callText.addWhole(delta);
+    if (isHeld(whole, delta)) return;
     const isCustom = item.wire.type === 'custom_tool_call';
     this.pushDelta({
       type: isCustom ? 'response.custom_tool_call_input.delta' : 'response.function_call_arguments.delta',
       sequence_number: this.sequence++,
       item_id: item.id,
       output_index: item.index,
-      delta,
+      delta: whole,
     });
   }
 
   private emitCallDone(item: OpenItem, final: OutputItem | undefined): void {
     const isCustom = item.wire.type === 'custom_tool_call';
+    const wasCut = item.callText.dropHalf();
     const rest = remainderOf(item.callText.text, final?.[isCustom ? 'input' : 'arguments']);
-    if (rest !== '') this.addCallText(item, rest);
+    if (rest !== '' || wasCut) this.addCallText(item, rest || NO_CHARACTER);
     const place = { item_id: item.id, output_index: item.index };
     if (isCustom) this.push('response.custom_tool_call_input.done', { ...place, input: item.callText.text });
     else {

@@ -1,4 +1,4 @@
-import { GrowingText, type TextCounter } from '../../domain/growing-text.ts';
+import { WholeText, type TextCounter } from '../../domain/growing-text.ts';
 import { createId } from '../../domain/ids.ts';
 import type { OutputItem } from '../../domain/items.ts';
 
@@ -7,7 +7,7 @@ export interface OpenPart {
   type: 'output_text' | 'refusal' | 'reasoning_text' | 'summary_text';
   /** `content_index`, or `summary_index` for a summary part. */
   index: number;
-  text: GrowingText;
+  text: WholeText;
   annotations: Record<string, unknown>[];
   logprobs: unknown[];
 }
@@ -26,7 +26,7 @@ export interface OpenItem {
   /** Summary part number of the provider that is in progress. */
   summaryNumber: number | undefined;
   /** Arguments of a function call, input of a custom tool call. */
-  callText: GrowingText;
+  callText: WholeText;
   /** Whether a reasoning item has its signature or encrypted content. It then gets no more text. */
   sealed: boolean;
   /** Whether a relayed event has reported the item's progress. */
@@ -63,7 +63,7 @@ export function openItem(wire: OutputItem, index: number, counter: TextCounter):
     contentParts: 0,
     summaryParts: 0,
     summaryNumber: undefined,
-    callText: new GrowingText(counter),
+    callText: new WholeText(counter),
     sealed: false,
     relayed: false,
     grown: undefined,
