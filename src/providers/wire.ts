@@ -106,6 +106,8 @@ export interface Target {
   session?: string;
   /** Set if reasoning comes back in a later turn. A provider that encrypts it only on request must then encrypt it. */
   sealsReasoning?: true;
+  /** Set if the client shows the sources of a search. A provider that lists them only on request must then list them. */
+  showsSources?: true;
   /** Set if a call that the provider ran itself, of a tool that the client did not offer, has no form in its API. */
   onlyOfferedCalls?: true;
   /** Set if the model generates images without text. */

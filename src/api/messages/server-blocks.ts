@@ -50,7 +50,7 @@ function writeSearch(id: string, item: OutputItem): ContentBlock[] {
   const content = (found ?? []).map(({ url, title }, index) => ({
     type: 'web_search_result',
     url: String(url ?? ''),
-    title: String(title ?? ''),
+    title: String(title || url || ''), // clients show it
     encrypted_content: index === 0 ? sealed : '',
     page_age: null,
   }));

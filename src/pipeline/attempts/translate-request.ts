@@ -129,6 +129,7 @@ function writeFitted(
       ...(run.account === undefined ? undefined : { account: run.account }),
       ...(run.session === undefined ? undefined : { session: run.session }),
       ...(keepsReasoning && mayReason(endpoint, request) ? { sealsReasoning: true } : undefined),
+      ...(run.request.native?.format === 'anthropic-messages' ? { showsSources: true } : undefined),
       ...(run.onlyOfferedCalls ? { onlyOfferedCalls: true } : undefined),
     });
     addOptions(written.body, run, attempt);

@@ -65,6 +65,11 @@ export const dialectSchema = Type.Object(
       default: true,
       description: 'Send the tool `web_search`, which runs at the provider, and its items.',
     }),
+    search_sources: Type.Boolean({
+      default: false,
+      description:
+        'The server lists the sources of a search on request. Clients of `/messages`, which show them as results, then get them.',
+    }),
     native_mcp: Type.Boolean({
       default: true,
       description: 'Send the tool `mcp`, which runs at the provider. If not, the gateway calls MCP servers.',

@@ -45,6 +45,7 @@ const placeless = ['logit_bias', 'min_p', 'prediction', 'repetition_penalty', 's
 
 const logprobs = 'message.output_text.logprobs';
 const sealed = 'reasoning.encrypted_content';
+const sources = 'web_search_call.action.sources';
 
 /**
  * Translates a request. Nearly all fields are sent unchanged. A field that only the interface has is translated or
@@ -92,7 +93,8 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     if (reasoning) body.reasoning = reasoning;
   }
   if (request.prompt) body.prompt = writePrompt(request.prompt, dialect, dropped);
-  const include = listIncluded(request, target, dialect);
+  const searches = target.showsSources && dialect.search_sources && tools.some(isSearch);
+  const include = listIncluded(request, target, dialect, searches === true);
   if (include.length > 0) body.include = include;
   const takesAccount = dialect.account_identity && !dialect.omit.includes('safety_identifier');
   const identity = target.endUser ?? (takesAccount ? target.account : undefined);
@@ -153,14 +155,23 @@ function writeCompaction(body: WireBody, dropped: string[]): Record<string, unkn
 }
 
 /** Lists the extra output that the caller requests, or that the response needs. */
-function listIncluded(request: ResponseRequest, { sealsReasoning }: Target, dialect: Dialect): string[] {
+function listIncluded(
+  request: ResponseRequest,
+  { sealsReasoning }: Target,
+  dialect: Dialect,
+  showsSources: boolean,
+): string[] {
   const include = [...(request.include ?? [])];
   const add = (name: string): unknown => include.includes(name) || include.push(name);
   if (request.top_logprobs || request.logprobs) add(logprobs); // the upstream requires both fields
   const isAccepted = (dialect.gateway || !dialect.plain_reasoning) && !dialect.omit.includes('include');
   if (sealsReasoning && isAccepted) add(sealed); // choice 776
+  if (showsSources && isAccepted) add(sources);
   return include;
 }
+
+/** Whether a tool is a search that the provider runs. */
+const isSearch = (tool: unknown): boolean => (tool as { type: string }).type === 'web_search';
 
 /** Writes variables, which may be content parts with cache marks. */
 function writePrompt(prompt: NonNullable<ResponseRequest['prompt']>, dialect: Dialect, dropped: string[]): unknown {

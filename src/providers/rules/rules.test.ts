@@ -72,6 +72,7 @@ describe('a request is fitted', () => {
           upstreamModel: place.model,
           stream,
           account: 'hg_account',
+          showsSources: true,
           session: 'hg_session',
           dialect: resolveSettings(place, {}),
         });

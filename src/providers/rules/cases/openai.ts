@@ -59,6 +59,11 @@ export const openaiCases: RuleCase[] = [
     without: ['max_output_tokens', 'store', 'stream'],
     dropped: ['max_output_tokens'],
   },
+  {
+    rules: 'openai/search-sources',
+    request: { tools: [{ type: 'web_search' }] },
+    body: { include: ['web_search_call.action.sources'] },
+  },
   { rules: 'chat/names', request: { tools: [tool(long)] }, body: { tools: [{ function: { name: shortened } }] } },
   {
     rules: 'chat/schema-properties',
