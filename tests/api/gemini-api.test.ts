@@ -708,3 +708,20 @@ it('counts for the limits of a key, and is in the ledger', async () => {
   const entry = await ask('GET', `/generation?id=${id}`);
   expect(entry.body.data).toMatchObject({ id, model: 'simulator/echo' });
 });
+
+// https://github.com/UKGovernmentBEIS/inspect_ai/pull/5264
+it('has the log probabilities of another model, and their average', async () => {
+  const content = [-0.25, -0.75].map((logprob) => ({ token: 'a', logprob, bytes: null, top_logprobs: [] }));
+  const choice = { ...completion.choices[0], logprobs: { content } };
+  queue(json({ ...completion, choices: [choice] }));
+  const generationConfig = { responseLogprobs: true };
+  const response = await call(`/v1beta/models/${gpt}:generateContent`, { ...hello, generationConfig });
+  expect(await response.json()).toMatchObject({
+    candidates: [
+      {
+        avgLogprobs: -0.5,
+        logprobsResult: { chosenCandidates: [{ logProbability: -0.25 }, { logProbability: -0.75 }] },
+      },
+    ],
+  });
+});

@@ -205,9 +205,9 @@ export class ContentEvents {
       type: 'end',
       candidate: {
         finishReason: findReason(response, native?.delta.stop_reason),
+        ...logprobs,
         ...fields,
         ...(grounding !== undefined && { groundingMetadata: grounding }),
-        ...(logprobs && { logprobsResult: logprobs }),
       },
       response: {
         ...native?.fields,
