@@ -162,7 +162,7 @@ describe('a streamed message', () => {
     ['context-window', { reason: 'length' }],
     ['refusal', { reason: 'content_filter' }],
     ['stop-sequence', { reason: 'stop' }],
-    ['pause-turn', { reason: 'stop', dropped: ['stop_reason (pause_turn)'] }],
+    ['pause-turn', { reason: 'length', dropped: ['stop_reason (pause_turn)'] }],
     ['web-search-failed', { dropped: ['web_search_tool_result.error_code (max_uses_exceeded)'] }],
     [
       'unknown-blocks',

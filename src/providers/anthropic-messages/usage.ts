@@ -81,7 +81,10 @@ export function readStopReason(reason: string, dropped: Set<string>): FinishReas
       return 'length';
     case 'refusal':
       return 'content_filter';
-    default: // `pause_turn`: a search at the provider took long; the caller may send the output back to continue
+    case 'pause_turn': // the tools of the provider ran long; the caller may send the output back to continue
+      dropped.add(`stop_reason (${reason})`);
+      return 'length';
+    default:
       dropped.add(`stop_reason (${reason})`);
       return 'stop';
   }
