@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { GatewayError } from '../../domain/errors.ts';
 import {
   type CacheControl,
@@ -127,18 +128,27 @@ function addTool(
 ): void {
   dropUnknown(draft, tool, known[tool.type], place);
   const name = upstreamName(tool.name, group?.name);
-  if (!replaces && box.tools.has(name)) {
-    throw new GatewayError(
-      'invalid_request',
-      `${place()}.name: two tools would have the name ${name} at ${draft.target.endpoint}.`,
-    );
-  }
   const flat = tool.type === 'custom' ? flattenCustom(name, tool, group) : flattenFunction(draft, name, tool, group);
   const native = draft.keepsNative ? readNative(tool) : undefined;
-  box.tools.set(name, native ? { ...flat, native } : flat);
-  if (tool.type === 'custom' || group !== undefined) {
+  const written = native ? { ...flat, native } : flat;
+  const isPlain = tool.type !== 'custom' && group === undefined;
+  const offered = isPlain ? undefined : { name: tool.name, kind: tool.type, namespace: group?.name };
+  const first = replaces ? undefined : box.tools.get(name);
+  if (first) {
+    // Some clients list a tool twice, which Claude and Gemini reject: LuthienResearch/luthien-proxy#161.
+    if (!isDeepStrictEqual([first, box.offered?.get(name)], [written, offered])) {
+      throw new GatewayError(
+        'invalid_request',
+        `${place()}.name: two tools would have the name ${name} at ${draft.target.endpoint}.`,
+      );
+    }
+    draft.adapted.add('repeated tools');
+    return;
+  }
+  box.tools.set(name, written);
+  if (offered) {
     box.offered ??= new Map();
-    box.offered.set(name, { name: tool.name, kind: tool.type, namespace: group?.name });
+    box.offered.set(name, offered);
   } else {
     box.offered?.delete(name);
   }
