@@ -1,12 +1,15 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { openRecordings, recordingsOf } from '../api/open-recordings.ts';
-import { examplesConfig } from '../docs/run-examples.ts';
+import { examplesConfig, readExamples } from '../docs/run-examples.ts';
 import { patienceMs } from './agent-seat.ts';
 import { type BackEnd, isCount, startStrictBackEnds } from './back-end.ts';
 import type { Turn } from './turn.ts';
@@ -16,22 +19,28 @@ interface Language {
   name: string;
   /** The variable with the folder that `build.sh` has filled. */
   variable: string;
-  script: string;
+  build: string;
   command(folder: string): string[];
+  /** The name of a program in the guide, and the command that runs it. */
+  guide: { file: string; command(folder: string, file: string): string[] };
 }
+
+const script = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 const languages: Language[] = [
   {
     name: 'Go',
     variable: 'HEADGATE_TEST_GO',
-    script: 'tests/clients/go/build.sh',
+    build: 'tests/clients/go/build.sh',
     command: (folder) => [folder],
+    guide: { file: 'guide.go', command: (folder, file) => [script('go/run.sh'), folder, file] },
   },
   {
     name: 'Java',
     variable: 'HEADGATE_TEST_JAVA',
-    script: 'tests/clients/java/build.sh',
+    build: 'tests/clients/java/build.sh',
     command: (folder) => ['java', '-cp', `${join(folder, 'classes')}:${join(folder, 'jars', '*')}`, 'Main'],
+    guide: { file: 'Hello.java', command: (folder, file) => ['java', '-cp', join(folder, 'newest/jars/*'), file] },
   },
 ];
 
@@ -77,14 +86,15 @@ const turns: Turn[] = [
 ];
 
 let recordings: Awaited<ReturnType<typeof openRecordings>>;
-let embeddings: TestGateway;
+/** The gateway of the guides. */
+let examples: TestGateway;
 let backEnds: Awaited<ReturnType<typeof startStrictBackEnds>>;
 beforeAll(async () => {
   recordings = await openRecordings(wires);
-  embeddings = await testGateway(examplesConfig);
+  examples = await testGateway(examplesConfig);
   backEnds = await startStrictBackEnds();
 });
-afterAll(() => Promise.all([recordings.close(), embeddings.close(), backEnds.close()]));
+afterAll(() => Promise.all([recordings.close(), examples.close(), backEnds.close()]));
 
 /** Runs a program. @returns the lines that it prints */
 async function run([program, ...parameters]: string[]): Promise<Line[]> {
@@ -94,7 +104,7 @@ async function run([program, ...parameters]: string[]): Promise<Line[]> {
     JSON.stringify({
       recordings: { ...at(recordings.gateway), models },
       sessions: backEnds.all.map(({ gateway, model, id }) => ({ ...at(gateway), model, id })),
-      embeddings: { ...at(embeddings), model: 'simulator/embedding' },
+      embeddings: { ...at(examples), model: 'simulator/embedding' },
     }),
   );
   const [printed] = await Promise.all([text(child.stdout), once(child, 'close')]);
@@ -145,12 +155,12 @@ async function expectCancelled({ upstream }: BackEnd, earlier: number): Promise<
   expect(await Promise.all(held.map(({ closed }) => closed))).toEqual(['aborted', 'aborted', 'aborted']);
 }
 
-describe.each(languages)('the official clients for $name', ({ variable, script, command }) => {
+describe.each(languages)('the official clients for $name', ({ name, variable, build, command, guide }) => {
   const folder = process.env[variable];
   const isHere = folder !== undefined && existsSync(join(folder, 'complete'));
 
   it.skipIf(isHere)('are not here', ({ skip }) => {
-    const reason = `${variable} names no folder that ${script} has filled`;
+    const reason = `${variable} names no folder that ${build} has filled`;
     process.stderr.write(`tests/clients/typed.full.test.ts is skipped: ${reason}\n`);
     skip(reason);
   });
@@ -174,4 +184,18 @@ describe.each(languages)('the official clients for $name', ({ variable, script, 
       expect(lines.filter((line) => 'fault' in line && !isKnown(line))).toEqual([]);
     },
   );
+
+  it.skipIf(!isHere)('run the programs of the guide as they stand', { timeout: 3 * patienceMs }, async () => {
+    const programs = readExamples('docs/guides/clients.md', name.toLowerCase(), examples);
+    expect(programs).toHaveLength(1);
+    const own = mkdtempSync(join(tmpdir(), 'headgate-guide-'));
+    onTestFinished(() => rmSync(own, { recursive: true }));
+    const file = join(own, guide.file);
+    writeFileSync(file, programs[0]!.code);
+    const [program, ...parameters] = guide.command(folder!, file);
+    const { stdout } = await promisify(execFile)(program!, parameters, {
+      env: { ...process.env, HEADGATE_KEY: examples.key },
+    });
+    expect(stdout.trim().split('\n')).toEqual([expect.stringContaining('Hello'), expect.stringContaining('Hello')]);
+  });
 });

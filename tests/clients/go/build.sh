@@ -4,6 +4,7 @@ set -euo pipefail
 folder=$1
 mkdir -p "$folder/sources/newest" "$folder/sources/older"
 cd "$(dirname "$0")"
+source flags.sh
 cp go.mod go.sum "$folder/sources"
 for file in newest/*.go; do
   cp "$file" "$folder/sources/newest"
@@ -12,6 +13,5 @@ for file in newest/*.go; do
   sed 's#openai-go/v3#openai-go/v2#' "$file" >"$folder/sources/older/${file##*/}"
 done
 cd "$folder/sources"
-# Without optimization, debug information and collections of its memory the compiler takes a third of the time.
-GOGC=800 GOTOOLCHAIN=local GOFLAGS=-mod=readonly go build -gcflags='all=-N -l -dwarf=false' -ldflags='-s -w' -o "$folder/" ./newest ./older
+go build "${flags[@]}" -o "$folder/" ./newest ./older
 touch "$folder/complete"
