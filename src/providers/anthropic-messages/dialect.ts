@@ -75,6 +75,7 @@ export function readTraits(dialect: Dialect, model: string): ModelTraits {
     maxTokens: dialect.max_tokens || (isGateway ? undefined : traits.maxTokens),
     thinking: dialect.thinking === 'auto' ? thinking : dialect.thinking,
     takesBudget: isGateway || traits.takesBudget === true,
+    alwaysThinks: !isGateway && traits.alwaysThinks === true,
     efforts: dialect.efforts.length > 0 ? dialect.efforts : isGateway ? efforts : traits.efforts,
     summarizes: dialect.thoughts === 'auto' ? traits.summarizes : dialect.thoughts === 'summary',
   };

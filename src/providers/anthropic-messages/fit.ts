@@ -8,7 +8,7 @@ import { dropPaths } from '../rules/fit/paths.ts';
 import { fitProperties, renameInput } from '../rules/fit/properties.ts';
 import { fitSchema } from '../rules/fit/schemas.ts';
 import type { ReasoningEffort } from '../../domain/items.ts';
-import type { MessagesDraft } from './parts.ts';
+import { interleaved, type MessagesDraft } from './parts.ts';
 import { asBlocks, fitTurns } from './fit-turns.ts';
 import type { Block, CacheMark, Turn } from './wire.ts';
 
@@ -49,6 +49,7 @@ export function fitBody(draft: MessagesDraft, body: WireBody, box: ToolBox): voi
     fitFields(body, dialect.fields, situationOf(draft, body), draft, (field) => names[field] ?? field);
   if (dialect.stops) fitStops(draft, body);
   if (dialect.output) fitOutput(draft, body);
+  if (body.thinking) fitBudget(draft, body);
   if (dialect.parts?.image_types) mapBlocks(body, (block) => fitImage(draft, block));
   if (dialect.cache) fitMarks(draft, body);
   if (dialect.body) addFields(body, dialect.body);
@@ -324,6 +325,16 @@ function fitOutput(draft: MessagesDraft, body: WireBody): void {
   if (thinking?.budget_tokens !== undefined && thinking.budget_tokens >= bounded) {
     body.thinking = { ...thinking, budget_tokens: bounded - 1 };
   }
+}
+
+/** Leaves the thinking out if the smallest budget of the server is not below the limit of the output. */
+function fitBudget(draft: MessagesDraft, body: WireBody): void {
+  const { budget_tokens: budget } = (body.thinking ?? {}) as { budget_tokens?: number };
+  const { max_tokens: limit } = body;
+  if (budget === undefined || typeof limit !== 'number' || budget < limit || draft.betas.has(interleaved)) return;
+  delete body.thinking;
+  draft.dropped = draft.dropped.filter((name) => !name.startsWith('thinking.budget_tokens'));
+  draft.dropped.push(`reasoning (max_output_tokens leaves less than ${budget} tokens for it)`);
 }
 
 /** Corrects the type of an image whose bytes are of another one. */

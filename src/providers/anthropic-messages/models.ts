@@ -8,6 +8,8 @@ export interface ModelTraits {
   thinking: 'budget' | 'adaptive' | 'none';
   /** Whether an adaptive model accepts a budget as well. */
   takesBudget?: boolean;
+  /** Whether its thinking cannot be turned off. */
+  alwaysThinks?: boolean;
   /** Levels of `output_config.effort`. Empty if the model does not support the field. */
   efforts: readonly ReasoningEffort[];
   /** Whether its thinking arrives as a summary instead of raw reasoning. */
@@ -15,6 +17,13 @@ export interface ModelTraits {
 }
 
 const three: readonly ReasoningEffort[] = ['low', 'medium', 'high'];
+/** From 4.7 on. */
+const newest: ModelTraits = {
+  maxTokens: 64_000,
+  thinking: 'adaptive',
+  efforts: [...three, 'xhigh', 'max'],
+  summarizes: true,
+};
 
 /**
  * Traits by the prefix of the model's name. The first match applies. Source: the provider's table of models, 2026-11.
@@ -37,7 +46,12 @@ const families: readonly [RegExp, ModelTraits][] = [
     /^claude-(?:opus|sonnet|haiku)-4-6/,
     { maxTokens: 64_000, thinking: 'adaptive', takesBudget: true, efforts: [...three, 'max'], summarizes: true },
   ],
-  [/^claude-/, { maxTokens: 64_000, thinking: 'adaptive', efforts: [...three, 'max'], summarizes: true }],
+  [
+    /^claude-mythos-preview/,
+    { maxTokens: 64_000, thinking: 'adaptive', takesBudget: true, efforts: [...three, 'max'], summarizes: true },
+  ],
+  [/^claude-(?:fable|mythos)-/, { ...newest, alwaysThinks: true }],
+  [/^claude-/, newest],
 ];
 
 /** Traits of unknown models: the features that every server of this format accepts. Their thinking is raw. */

@@ -2,7 +2,7 @@ import type { NativeRequest } from '../../domain/native.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { isSet } from '../kit/draft.ts';
 import type { ModelTraits } from './models.ts';
-import type { MessagesDraft } from './parts.ts';
+import { interleaved, type MessagesDraft } from './parts.ts';
 
 type Body = Record<string, unknown>;
 
@@ -52,9 +52,6 @@ export function addBetas({ dialect, betas, dropped }: MessagesDraft, named: read
   }
 }
 
-/** Thinking between calls may take more tokens than one turn. */
-const interleaved = 'interleaved-thinking-2025-05-14';
-
 /** Whether a budget is not below the limit of the output, which contains the thinking. */
 function exceedsLimit({ betas }: MessagesDraft, { max_tokens: limit }: Body, thinking: unknown): boolean {
   const { budget_tokens: budget } = (thinking ?? {}) as { budget_tokens?: number }; // checked by the schema
@@ -74,10 +71,12 @@ const isBudget = (thinking: unknown): boolean => typeOf(thinking) === 'enabled';
 
 /**
  * A model that thinks with a budget rejects the adaptive setting, and newer ones reject a budget. They get the budget of the
- * same effort, and the effort of the same budget.
+ * same effort, and the effort of the same budget. Some cannot turn it off.
  */
-const isServed = (thinking: unknown, { thinking: kind, takesBudget }: ModelTraits): boolean =>
-  kind === 'adaptive' ? takesBudget === true || !isBudget(thinking) : typeOf(thinking) !== 'adaptive';
+function isServed(thinking: unknown, { thinking: kind, takesBudget, alwaysThinks }: ModelTraits): boolean {
+  if (alwaysThinks && typeOf(thinking) === 'disabled') return false;
+  return kind === 'adaptive' ? takesBudget === true || !isBudget(thinking) : typeOf(thinking) !== 'adaptive';
+}
 
 /** Writes the sampling settings of a client that knows the rules of the format. */
 export function writeGivenSampling(body: Body, request: ResponseRequest): void {

@@ -14,6 +14,9 @@ import { CompoundBlocks } from './compound-blocks.ts';
 import type { Dialect } from './dialect.ts';
 import type { Block, CacheMark, Source } from './wire.ts';
 
+/** Thinking between calls may take more tokens than one turn. */
+export const interleaved = 'interleaved-thinking-2025-05-14';
+
 /** A draft of this wire. */
 export interface MessagesDraft extends Draft {
   dialect: Dialect;

@@ -134,7 +134,8 @@ function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseReque
     return;
   }
   if (isOff) {
-    body.thinking = { type: 'disabled' };
+    if (traits.alwaysThinks) dropped.push('reasoning (the model always reasons)');
+    else body.thinking = { type: 'disabled' };
     return;
   }
   if (wanted === undefined) return;

@@ -136,6 +136,18 @@ const anthropicNew: MessagesDescription = {
   },
 };
 
+/** Sources: anomalyco/opencode#31738, platform.claude.com/docs/en/models/fable-5/migration-guide */
+const anthropicAlways: MessagesDescription = {
+  ...anthropicNew,
+  id: 'anthropic-fable',
+  model: 'claude-fable-5',
+  rules: {
+    ...anthropicNew.rules,
+    thinksByDefault: true,
+    thinkingTypes: { only: ['adaptive'], says: '"thinking.type.{value}" is not supported for this model.' },
+  },
+};
+
 /**
  * Sources: NousResearch/hermes-agent#61318 and aws-samples/sample-multi-agent-orchestration-chat-on-agentcore#15
  * (contents), Portkey-AI/gateway#748 (turns), langgenius/dify#17545 (tools), UKGovernmentBEIS/inspect_ai#3851 (marks)
@@ -180,4 +192,4 @@ const vertex: MessagesDescription = {
 };
 
 /** Servers of Claude. */
-export const claudeProviders = [anthropic, anthropicNew, bedrock, vertex].map(strictMessages);
+export const claudeProviders = [anthropic, anthropicNew, anthropicAlways, bedrock, vertex].map(strictMessages);
