@@ -29,8 +29,9 @@ const frames = [
 ];
 
 /** A server that refuses what is not streamed, in the words of a real one. */
-const streamsOnly = ({ body }: ScriptedRequest) =>
-  (body as { stream?: boolean }).stream === true
+const asksForStream = ({ body }: ScriptedRequest) => (body as { stream?: boolean }).stream === true;
+const streamsOnly = (request: ScriptedRequest) =>
+  asksForStream(request)
     ? sse(frames, { done: true })
     : json({ error: { message: 'This model only supports streaming mode.' } }, { status: 400 });
 
@@ -66,6 +67,15 @@ it.each(paths)('a model without streams answers a request of %s that is streamed
     expect(response.headers.get('content-type')).toContain('text/event-stream');
     expect(await response.text()).toContain('Hello there.');
   }
+});
+
+// https://github.com/musistudio/claude-code-router/issues/948
+it.each(paths)('a server that thinks only in streams answers a request of %s without one', async (path, body) => {
+  const error = { code: 'invalid_parameter_error', message: 'enable thinking can not be support when `stream=False`.' };
+  upstream.always((request) => (asksForStream(request) ? streamsOnly(request) : json({ error }, { status: 400 })));
+  const response = await gateway.post(path, { model: `whole/thinks${path}`, ...body });
+  expect(response.status).toBe(200);
+  expect(await response.text()).toContain('Hello there.');
 });
 
 it('a stream that is cut is an error, not a short answer', async () => {

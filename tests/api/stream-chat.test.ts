@@ -202,6 +202,7 @@ describe('openai-chat', () => {
     const outcome = await streamed(lab, wire, [
       chatChunk({ content: 'Hi' }),
       chatChunk({ annotations: [annotation] }),
+      chatChunk({ annotations: [annotation] }), // some servers repeat it: openai/openai-agents-js#1617
       stop(),
     ]);
     const names = order(outcome);

@@ -1,6 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { json, startUpstream, testGateway } from '../../src/testing/index.ts';
+import { strictProviders } from '../../src/testing/strict/index.ts';
 import { plainAnswers } from './plain-answers.ts';
+import { openStrictLab } from './strict-lab.ts';
 
 /** OpenAI checks how the ids of items begin. The Agents SDK makes up its own: openai/openai-agents-python#270. */
 it('ids of items that OpenAI rejects are not sent to it', async () => {
@@ -53,4 +55,22 @@ it('ids of items that OpenAI rejects are not sent to it', async () => {
     undefined,
     undefined,
   ]);
+});
+
+it('ids of items that are longer than 64 characters are not sent back', async () => {
+  const lab = await openStrictLab(strictProviders.find(({ id }) => id === 'openai-responses')!);
+  onTestFinished(() => lab.close());
+  const long = (start: string) => `${start}_${'a'.repeat(188)}`; // anomalyco/opencode#26510
+  const { status, text, sent } = await lab.send('responses', {
+    input: [
+      { role: 'user', content: 'Hi' },
+      { type: 'reasoning', id: long('rs'), summary: [], encrypted_content: 'c2VhbGVk' },
+      { type: 'message', id: long('msg'), role: 'assistant', status: 'completed', content: [] },
+      { type: 'function_call', id: long('fc'), call_id: long('call'), name: 'f', arguments: '{}' },
+      { type: 'function_call_output', id: long('fco'), call_id: long('call'), output: 'Done.' },
+    ],
+    tools: [{ type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }],
+  });
+  expect({ status, text }).toMatchObject({ status: 200 });
+  expect(JSON.stringify(sent)).not.toContain('a'.repeat(65));
 });

@@ -1,13 +1,22 @@
 import type { Chunk } from '../../domain/chunks.ts';
 
+/** Bounds of what is remembered of the annotations of a response. */
+const MAX_SEEN = 1000;
+const MAX_LENGTH = 4000;
+
 const flatKinds = new Set(['url_citation', 'file_citation', 'file_path', 'container_file_citation']);
 
 /**
  * Turns a nested annotation (`{type, url_citation: {…}}`) into a flat one.
  *
+ * @param seen the annotations so far. Some servers repeat one in each piece: openai/openai-agents-js#1617
  * @returns false if the interface does not have its kind, which is then added to `dropped`
  */
-export function readAnnotation(annotation: unknown, chunks: Chunk[], dropped: Set<string>): boolean {
+export function readAnnotation(
+  annotation: unknown,
+  chunks: Chunk[],
+  { seen, dropped }: { seen: Set<string>; dropped: Set<string> },
+): boolean {
   const { type, ...fields } = (annotation ?? {}) as Record<string, unknown>;
   if (typeof type !== 'string' || !flatKinds.has(type)) {
     dropped.add(`message.annotations[] (${String(type)})`);
@@ -20,7 +29,9 @@ export function readAnnotation(annotation: unknown, chunks: Chunk[], dropped: Se
     flat.start_index ??= 0;
     flat.end_index ??= 0;
   }
-  chunks.push({ type: 'annotation', annotation: flat });
+  const key = JSON.stringify(flat);
+  if (!seen.has(key)) chunks.push({ type: 'annotation', annotation: flat });
+  if (seen.size < MAX_SEEN && key.length < MAX_LENGTH) seen.add(key);
   return true;
 }
 

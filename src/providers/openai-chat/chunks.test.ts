@@ -84,6 +84,7 @@ describe('a streamed response', () => {
   it.each([
     ['eos', 'stop', undefined],
     ['model_length', 'length', undefined],
+    ['model_context_window_exceeded', 'length', undefined],
     ['bored', 'stop', ['finish_reason (bored)']],
   ])('with the finish reason %s ends as %s', (word, reason, dropped) => {
     const chunks = readWhole({ choices: [{ message: { content: 'x' }, finish_reason: word }] }, {});

@@ -25,6 +25,7 @@ export class MessageReader {
   private readonly readerContext: ReaderContext;
   private calls: CallReader | undefined; // most responses have none
   private images = 0;
+  private readonly annotations = new Set<string>();
   private annotated = false;
   private readonly thinking: ThinkTags | undefined;
   private isThinking = false; // reasoning without a signature so far
@@ -130,7 +131,8 @@ export class MessageReader {
     else if (logprobs) this.dropped.add('logprobs');
     if (annotations) {
       for (const annotation of annotations)
-        this.annotated = readAnnotation(annotation, chunks, this.dropped) || this.annotated;
+        this.annotated =
+          readAnnotation(annotation, chunks, { seen: this.annotations, dropped: this.dropped }) || this.annotated;
     }
     if (refusal !== '') {
       this.textIsLast = false;

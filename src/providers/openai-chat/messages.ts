@@ -208,7 +208,7 @@ function addReasoning(
   }
   const hasContent = !!item.content?.length;
   const hasSummary = !!item.summary?.length;
-  const replay = dialect.replay_reasoning;
+  const replay = dialect.replay_reasoning || (dialect.reasoning_rules?.back ?? 'never') !== 'never';
   if (hasSummary && (hasContent || !replay)) dropped.push(`${place()}.summary`);
   if (!hasContent && !hasSummary) return turn;
   if (!replay) {

@@ -261,6 +261,7 @@ export function readFinishReason(reason: string, dropped: Set<string>): FinishRe
     case 'max_output_tokens':
     case 'token_limit':
     case 'model_length': // Mistral: the context is full
+    case 'model_context_window_exceeded': // Z.ai: earendil-works/pi#1868
       return 'length';
     case 'content_filter':
     case 'safety':

@@ -47,8 +47,12 @@ export function writeInput(items: InputItem[], dialect: Dialect, dropped: string
       }
       reasoning = after === undefined ? 'dropped' : (reasoning ?? 'sent');
     } else if (endsTurn(item)) reasoning = undefined;
-    else if (idStarts.has(item.type) && (reasoning === 'dropped' || (!reasoning && isStoredId(item)) || isOddId(item)))
+    else if (
+      idStarts.has(item.type) &&
+      (reasoning === 'dropped' || (!reasoning && isStoredId(item)) || isOddId(item) || isLongId(item))
+    )
       after = withoutId(after);
+    if (after !== undefined && isLongId(item)) after = withoutId(after);
     if (lacksNulls.has(item.type)) after = withoutNulls(after);
     if (after !== item && !changed) {
       changed = true;
@@ -73,6 +77,11 @@ const idStarts: ReadonlyMap<string, string> = new Map([
 /** Whether the id is one that a client has made up, which OpenAI rejects: openai/openai-agents-python#270. */
 const isOddId = ({ id, type }: InputItem & { id?: unknown }): boolean =>
   typeof id === 'string' && !id.startsWith(idStarts.get(type)!);
+
+/** The most characters of an id that OpenAI takes. Databricks makes longer ones: anomalyco/opencode#26510. */
+const MAX_ID = 64;
+const isLongId = ({ id, type }: InputItem & { id?: unknown }): boolean =>
+  typeof id === 'string' && id.length > MAX_ID && type !== 'item_reference';
 
 /**
  * Whether an item has an id of OpenAI, which knows the reasoning behind it:
@@ -125,7 +134,7 @@ function withName<Part extends object>(part: Part): Part {
  * choice 239.
  */
 function withoutId(item: unknown): unknown {
-  const { id: _, ...rest } = item as { id?: string }; // one of `idStarts`
+  const { id: _, ...rest } = item as { id?: string }; // an item
   return rest;
 }
 

@@ -60,16 +60,19 @@ export const demands: readonly ServerDemand[] = [
     settings: { replay_reasoning: false, reasoning_details: false, reasoning_rules: { back: 'never' } },
   },
   {
-    name: 'calls without reasoning', // continuedev/continue#11600, danny-avila/LibreChat#11563
-    words: /reasoning_content[`'"]? (?:is missing in|in the thinking mode must be passed back)/i,
-    wire: 'openai-chat',
-    settings: { replay_reasoning: true, reasoning_rules: { back: 'always' } },
+    // continuedev/continue#11600, danny-avila/LibreChat#11563, borawong/AiMaMi#10, agentscope-ai/agentscope-java#2400,
+    // leookun/cursor-byok#276
+    name: 'calls without reasoning',
+    words:
+      /reasoning_content[`'"]? (?:is missing in|in the thinking mode must be passed back)|content\[\]\.thinking[`'"]? in the thinking mode must be passed back/i,
+    wire: ['openai-chat', 'anthropic-messages'],
+    settings: { reasoning_rules: { by_default: true, off: { thinking: { type: 'disabled' } }, back: 'always' } },
   },
   {
-    name: 'calls without thinking', // agentscope-ai/agentscope-java#2400, leookun/cursor-byok#276
-    words: /content\[\]\.thinking[`'"]? in the thinking mode must be passed back/i,
-    wire: 'anthropic-messages',
-    settings: { reasoning_rules: { by_default: true, off: { thinking: { type: 'disabled' } }, back: 'turn' } },
+    name: 'thinking without a budget', // QwenLM/Qwen-Agent#941
+    words: /thinking_budget parameter must be a positive integer/i,
+    wire: 'openai-chat',
+    settings: { reasoning_rules: { on: { enable_thinking: true, thinking_budget: 16_384 } } },
   },
   {
     name: 'this level of thinking', // heyhuynhgiabuu/proxypal#170
@@ -183,7 +186,8 @@ export const demands: readonly ServerDemand[] = [
   },
   {
     name: 'unstreamed responses',
-    words: /only supports? stream(?:ing)? mode|must be set to false for non-streaming/i,
+    words:
+      /only supports? stream(?:ing)? mode|must be set to false for non-streaming|thinking can ?not be support(?:ed)? when .?stream=false/i, // musistudio/claude-code-router#948
     settings: { answers: { must_stream: true } },
   },
   {
@@ -215,7 +219,7 @@ export const demands: readonly ServerDemand[] = [
   {
     name: 'JSON schemas',
     words:
-      /this response_format type is unavailable|(?:does not support response format|response_format['"`]? of type) ['"`]json_schema|\bjson_schema response format is not supported|json_schema is enabled only for/i,
+      /this response_format type is unavailable|(?:does not support response format|(?:response_format|text\.format)['"`]? of type) ['"`]json_schema|\bjson_schema response format is not supported|json_schema is enabled only for/i,
     settings: { format: { json_schema: 'object' } },
   },
   {
