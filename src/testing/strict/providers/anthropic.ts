@@ -143,7 +143,6 @@ const anthropicAlways: MessagesDescription = {
   model: 'claude-fable-5',
   rules: {
     ...anthropicNew.rules,
-    thinksByDefault: true,
     thinkingTypes: { only: ['adaptive'], says: '"thinking.type.{value}" is not supported for this model.' },
   },
 };
