@@ -1,6 +1,6 @@
 import { routesOf } from '../http/define-route.ts';
 import { openAIError } from '../openapi/error-shapes.ts';
-import { runHeaders, wordParameter } from '../openapi/parameters.ts';
+import { runHeaders, textParameter } from '../openapi/parameters.ts';
 import { named } from '../openapi/schema-writer.ts';
 import { chatSchema } from '../requests/chat/schema.ts';
 import { completionSchema } from '../requests/completions/schema.ts';
@@ -36,12 +36,8 @@ export const textRoutes = [
       'The OpenAI Responses format with the fields of routing. Unknown top-level fields are ignored and named in `X-Router-Dropped-Fields`. `GET` on the same path opens a WebSocket for responses, which this document cannot describe.',
     headers: {
       ...runHeaders,
-      'X-Router-Tool-Output': wordParameter(
-        '`enabled` shows the output of commands while they run.',
-        'enabled',
-        'disabled',
-      ),
-      'X-Router-Events': wordParameter('`standard` leaves out the events that only this gateway has.', 'standard'),
+      'X-Router-Tool-Output': textParameter('`enabled` shows the output of commands while they run.'),
+      'X-Router-Events': textParameter('`standard` leaves out the events that only this gateway has.'),
     },
     body: {
       schema: responseRequest,

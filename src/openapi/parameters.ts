@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import { oneOf } from '../schema/shapes.ts';
 import type { Parameter } from '../http/operation.ts';
 
 /** A parameter of the query with any text. */
@@ -9,12 +8,6 @@ export const textParameter = (description: string, more: Partial<Parameter> = {}
   ...more,
 });
 
-/** A parameter with one of a list of words. */
-export const wordParameter = (description: string, ...words: string[]): Parameter => ({
-  description,
-  schema: oneOf(...words),
-});
-
 /** A parameter with a text of a shape. */
 export const shapedParameter = (description: string, pattern: string, more: Partial<Parameter> = {}): Parameter => ({
   description,
@@ -22,9 +15,16 @@ export const shapedParameter = (description: string, pattern: string, more: Part
   ...more,
 });
 
+const matchOne = (words: readonly string[]): string =>
+  `(?:${words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|')})`;
+
+/** A parameter with one of a list of words. An empty parameter is an absent one, so it has no `enum`. */
+export const wordParameter = (description: string, ...words: string[]): Parameter =>
+  shapedParameter(description, `^${matchOne(words)}?$`);
+
 /** A parameter with some of a list of words, and commas between them. */
 export const wordsParameter = (description: string, words: readonly string[]): Parameter => {
-  const word = `(?:${words.map((each) => each.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|')})`;
+  const word = matchOne(words);
   return shapedParameter(description, `^(?:${word}(?:,${word})*)?$`);
 };
 
@@ -54,10 +54,8 @@ export const keyHash = shapedParameter('The hash of a key: 64 lower-case hex dig
 export const endUser = textParameter('An end user: the hash that generations show, or with `workspace_id` its id.');
 export const memberId = textParameter('The id of a member.');
 
-const metadataHeader: Parameter = {
-  description: '`enabled` adds `router_metadata` to the result. `disabled` by default.',
-  schema: Type.Unsafe<string>({ enum: ['enabled', 'disabled'], default: 'disabled' }),
-};
+/** Without an `enum`, because other values are accepted. */
+const metadataHeader = textParameter('`enabled` adds `router_metadata` to the result. Every other value adds none.');
 
 /** Headers of requests that make a run. */
 export const runHeaders = {
