@@ -30,6 +30,44 @@ interface Sent {
 }
 const sent = () => (upstream.requests.at(-1)!.body as Sent).tools[0];
 
+// router-for-me/CLIProxyAPI#5859
+describe('a result for Gemini behind chat completions', () => {
+  const call = { id: 'toolu_1', name: 'f' };
+  it.each([
+    [
+      '/chat/completions',
+      {
+        messages: [
+          ...messages,
+          {
+            role: 'assistant',
+            tool_calls: [{ id: call.id, type: 'function', function: { name: 'f', arguments: '{}' } }],
+          },
+          { role: 'tool', tool_call_id: call.id, content: 'x' },
+        ],
+      },
+    ],
+    [
+      '/messages',
+      {
+        max_tokens: 50,
+        messages: [
+          ...messages,
+          { role: 'assistant', content: [{ type: 'tool_use', ...call, input: {} }] },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: call.id, content: 'x' }] },
+        ],
+      },
+    ],
+  ])('has the name of its function, by %s', async (path, body) => {
+    const result = { role: 'tool', tool_call_id: call.id, content: 'x' };
+    const last = () => (upstream.requests.at(-1)!.body as { messages: object[] }).messages.at(-1);
+    expect((await gateway.post(path, { model: 'up/google/gemini-3.8-flash', ...body })).status).toBe(200);
+    expect(last()).toEqual({ ...result, name: 'f' });
+    await gateway.post(path, { model: 'up/llama', ...body });
+    expect(last()).toEqual(result);
+  });
+});
+
 describe('a tool for Gemini behind chat completions', () => {
   // aoci-spec/aoci-code#61, akitaonrails/ai-memory#735
   it.each([

@@ -94,6 +94,19 @@ function fitSystem(
   return [...begun, ...rest.map((message) => (isSystem(message.role) ? toUser(message) : message))];
 }
 
+/** Adds the name of its function to each result. A server of Gemini does not look it up by the id of the call. */
+export function nameResults(messages: readonly ChatMessage[], notes: FitNotes): ChatMessage[] {
+  const names = new Map<string, string>();
+  return messages.map((message) => {
+    const { tool_calls: calls, tool_call_id: id } = message;
+    for (const call of calls ?? []) names.set(call.id, call.function.name);
+    const name = id === undefined ? undefined : names.get(id);
+    if (name === undefined) return message;
+    notes.adapted.add('names of results');
+    return { ...message, name };
+  });
+}
+
 /** Servers and templates parse the arguments of earlier calls. Those of an interrupted response are no JSON. */
 function fitArguments(messages: ChatMessage[], adapt: (what: string) => void): ChatMessage[] {
   return messages.map((message) => {

@@ -13,7 +13,7 @@ import { mustOmitFunctions, requestCall } from '../rules/fit/offer.ts';
 import { dropPaths } from '../rules/fit/paths.ts';
 import { fitSchema, canBeStrict, type SchemaUse } from '../rules/fit/schemas.ts';
 import type { ChatDraft } from './draft.ts';
-import { fitMessages, fitParts, fitThoughts } from './fit-messages.ts';
+import { fitMessages, fitParts, fitThoughts, nameResults } from './fit-messages.ts';
 import type { ChatMessage, ChatTool } from './wire.ts';
 
 /** A body of `/chat/completions` before and after it is fitted. */
@@ -39,6 +39,7 @@ export function fitBody(draft: ChatDraft, body: WireBody, box: ToolBox): void {
   if (dialect.turns) body.messages = fitMessages(body.messages, dialect.turns, draft, dialect.ids?.unique);
   if (dialect.ids) fitIds(draft, body);
   if (dialect.tools || dialect.schemas) fitTools(draft, body, box);
+  if (dialect.turns?.result_names) body.messages = nameResults(body.messages, draft);
   if (dialect.tool_choice) fitChoice(draft, body);
   if (dialect.format) fitFormat(draft, body, dialect.format, chatFormat);
   if (dialect.schemas) fitFormatSchema(draft, body, dialect.schemas);

@@ -248,6 +248,7 @@ export const facets = {
           description: 'The `name` of a message. `word`: letters, digits, `_`, `-`.',
         }),
       ),
+      result_names: bool('Whether the message of a result has the `name` of its function.'),
       null_content: bool('False: a message with calls has an empty text, not null.'),
       object_arguments: bool(
         'Whether the arguments of an earlier call must be a JSON object. The gateway puts other text into one.',

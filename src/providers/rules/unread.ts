@@ -23,7 +23,7 @@ const unread: Readonly<Record<string, Readonly<Partial<Record<keyof typeof facet
     schemas: 'property_names',
     format: 'drop',
     turns:
-      'system alternate user_first user_last user_after_tool prefix blank trailing_space user_needed names single_calls text_content null_content billing',
+      'system alternate user_first user_last user_after_tool prefix blank trailing_space user_needed names single_calls text_content result_names null_content billing',
     parts: 'images image_types files',
     reasoning_rules: 'off on back by_default signatures',
     cache: 'max longest_first scope ttl',
@@ -36,7 +36,7 @@ const unread: Readonly<Record<string, Readonly<Partial<Record<keyof typeof facet
     schemas: 'strict',
     format: 'json_object json_word with_tools schema_streamed',
     turns:
-      'user_first user_after_tool prefix assistant names whole_messages text_content null_content object_arguments',
+      'user_first user_after_tool prefix assistant names whole_messages text_content result_names null_content object_arguments',
     parts: 'images files',
     reasoning_rules: 'not_with_tools on signatures',
     answers: 'think_tags',
@@ -49,7 +49,7 @@ const unread: Readonly<Record<string, Readonly<Partial<Record<keyof typeof facet
     schemas: 'closed property_names strict',
     format: 'json_schema json_object json_word schema_streamed drop',
     turns:
-      'alternate user_after_tool prefix assistant blank trailing_space user_needed names single_calls whole_messages text_content null_content object_arguments billing',
+      'alternate user_after_tool prefix assistant blank trailing_space user_needed names single_calls whole_messages text_content result_names null_content object_arguments billing',
     parts: 'images image_types files',
     reasoning_rules: 'not_with_tools off on back by_default',
     cache: 'max longest_first scope ttl',

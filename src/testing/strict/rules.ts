@@ -104,6 +104,8 @@ export interface StrictRules {
     /** The same for all calls of the conversation. */
     allReasoning?: Words | undefined;
     unsigned?: Words;
+    /** A result without the name of its function. */
+    unnamedResult?: Words;
   };
   /** `{value}` */
   parts?: {
@@ -305,7 +307,8 @@ function checkTurns({ turns: rules }: StrictRules, { messages }: Seen, thinks: b
         rules.badArguments,
         calls.some((call) => !isFields(call.arguments)),
       ) ??
-      fault(rules.unsigned, calls.length > 0 && message.isSigned === false);
+      fault(rules.unsigned, calls.length > 0 && message.isSigned === false) ??
+      fault(rules.unnamedResult, message.results.length > 0 && name === undefined);
     if (says !== undefined) return { says, values };
   }
   return (

@@ -220,6 +220,17 @@ export const geminiCases: RuleCase[] = [
     body: { messages: [{}, { tool_calls: [{ extra_content: { google: { thought_signature: 'c2lnbg==' } } }] }, {}] },
   },
   {
+    rules: 'gemini-chat/result-names',
+    request: {
+      input: [
+        { type: 'message', role: 'user', content: 'Hi' },
+        { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'a', output: 'x' },
+      ],
+    },
+    body: { messages: [{}, {}, { role: 'tool', tool_call_id: 'a', name: 'f' }] },
+  },
+  {
     rules: 'gemini-chat/files',
     request: {
       input: [

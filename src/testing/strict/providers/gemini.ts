@@ -92,7 +92,7 @@ const gemini2: GeminiDescription = {
   },
 };
 
-/** Sources: tinyhumansai/openhuman#3548 (signatures), bytedance/deer-flow#1515 (fields), BerriAI/litellm#11529 (files) */
+/** Sources: tinyhumansai/openhuman#3548 (signatures), bytedance/deer-flow#1515 (fields), BerriAI/litellm#11529 (files), ollama/ollama#14214 (names) */
 const chat: ChatDescription = {
   id: 'gemini-chat',
   provider: 'google',
@@ -121,6 +121,7 @@ const chat: ChatDescription = {
     turns: {
       unsigned:
         'Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance.',
+      unnamedResult: 'GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty.',
       missingResult:
         'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.',
       orphan: 'Please ensure that function response turn comes immediately after a function call turn.',
