@@ -1,4 +1,4 @@
-import type { WireUsage } from '../../domain/usage.ts';
+import { readCount, type WireUsage } from '../../domain/usage.ts';
 import type { MessageUsage } from './wire.ts';
 
 /** Counts that the public schema requires, and that a provider of another format does not have. */
@@ -35,6 +35,9 @@ export function writeMessageUsage(
     cache_read_input_tokens: read,
     output_tokens: output,
   };
+  if (hasCompactions(native)) {
+    for (const name of countNames) written[name] = readCount(native![name]) ?? 0; // there are counts
+  }
   if (details?.cache_creation) written['cache_creation'] ??= details.cache_creation;
   if (searches > 0) written['server_tool_use'] ??= { web_search_requests: searches, web_fetch_requests: 0 };
   if (reasoning > 0) written['output_tokens_details'] ??= { thinking_tokens: reasoning };
@@ -46,6 +49,12 @@ export function writeMessageUsage(
   }
   return written;
 }
+
+const countNames = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'] as const;
+
+/** Whether clients add compactions to the other counts, which do not include them in this format. */
+const hasCompactions = (native: Readonly<Record<string, unknown>> | undefined): boolean =>
+  Array.isArray(native?.['iterations']) && native['iterations'].some((each) => each?.type === 'compaction');
 
 /** Removes the cost that a gateway behind this one reports. */
 export function withoutCost(counts: Readonly<Record<string, unknown>> | undefined): Record<string, unknown> {

@@ -67,7 +67,7 @@ const isDeferred = (tool: Tool): boolean => readNative(tool)?.['defer_loading'] 
 const translated: ReadonlySet<string> = new Set(['output_format', 'speed']);
 
 /** Top-level fields without which the response would be another one. */
-const needed: ReadonlySet<string> = new Set(['cachedContent']);
+const needed: ReadonlySet<string> = new Set(['cachedContent', 'compaction']);
 
 /** Their members that the request of the gateway contains. */
 const translatedMembers: ReadonlyMap<string, ReadonlySet<string>> = new Map([
@@ -210,8 +210,8 @@ class Removal {
         this.dropped.push(`${place} (${isNativePart(part) ? nameKind(part.type) : billingHeader})`);
         return [];
       }
-      const reference = describeReference(part);
-      if (reference) return [reference];
+      const shown = describeReference(part) ?? showSummary(part, own);
+      if (shown) return [shown];
       if (isNativePart(part)) throw this.refuse(place, 'part', part.type);
       return [this.withoutField(part, place)];
     });
@@ -267,6 +267,15 @@ const isToolBlock = (part: { type: string }): part is NativePart =>
   /^(?:anthropic:(?:server_tool_use|mcp_tool_use|mcp_tool_listing|.*_tool_result)|gemini:(?:executableCode|codeExecutionResult|toolCall|toolResponse))$/.test(
     part.type,
   );
+
+/** Shows the summary of earlier turns that Claude wrote. Another model reads it as a text. */
+function showSummary(part: { type: string }, holder: InputItem): object | undefined {
+  if (part.type !== 'anthropic:compaction') return undefined;
+  const { content: text } = (part as NativePart).block;
+  if (typeof text !== 'string') return undefined;
+  const isOutput = holder.type === 'message' && holder.role === 'assistant';
+  return { type: isOutput ? 'output_text' : 'input_text', text };
+}
 
 const isAttribution = (item: InputItem, { text }: { text?: unknown }): boolean =>
   item.type === 'message' && item.role === 'system' && typeof text === 'string' && isBillingText(text);

@@ -15,6 +15,7 @@ const known = new Set([
   'inference_geo',
   'output_tokens_details',
   'speed',
+  'iterations',
   // A server that is a gateway reports its cost.
   'cost',
   'cost_details',
@@ -29,13 +30,19 @@ const known = new Set([
  * @see docs/reference/wires.md
  */
 export function readUsage(counts: Counts, dropped: Set<string>): Usage | undefined {
-  const input = readCount(counts.input_tokens);
-  const output = readCount(counts.output_tokens);
-  if (input === undefined && output === undefined) return undefined;
+  const ownInput = readCount(counts.input_tokens);
+  const ownOutput = readCount(counts.output_tokens);
+  if (ownInput === undefined && ownOutput === undefined) return undefined;
   for (const name in counts) if (!known.has(name) && counts[name]) dropped.add(`usage.${name}`);
-  const read = count(counts.cache_read_input_tokens);
-  const { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long } = record(counts.cache_creation);
-  const written = count(counts.cache_creation_input_tokens ?? count(short) + count(long));
+  const own = readCache(counts);
+  const compactions = listCompactions(counts);
+  const add = (start: number, of: (each: Counts) => number): number =>
+    compactions.reduce((sum, each) => sum + of(each), start);
+  const input = ownInput === undefined ? undefined : add(ownInput, (each) => count(each.input_tokens));
+  const output = ownOutput === undefined ? undefined : add(ownOutput, (each) => count(each.output_tokens));
+  const read = add(own.read, (each) => readCache(each).read);
+  const written = add(own.written, (each) => readCache(each).written);
+  const long = add(own.long, (each) => readCache(each).long);
   const tools = record(counts.server_tool_use);
   for (const name in tools) {
     if (name !== 'web_search_requests' && tools[name]) dropped.add(`usage.server_tool_use.${name}`);
@@ -49,12 +56,26 @@ export function readUsage(counts: Counts, dropped: Set<string>): Usage | undefin
     outputTokens,
     cachedTokens: read,
     reasoningTokens: count(record(counts.output_tokens_details).thinking_tokens),
-    special: special({ cacheWrite1hTokens: count(long), webSearches: count(tools.web_search_requests) }),
+    special: special({ cacheWrite1hTokens: long, webSearches: count(tools.web_search_requests) }),
     ...(written === 0 && (counts.cache_creation_input_tokens ?? undefined) === undefined
       ? undefined
       : { cacheWriteTokens: written }),
   });
 }
+
+/** The tokens that the cache served, stored, and stored for an hour. */
+function readCache(counts: Counts): { read: number; written: number; long: number } {
+  const { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long } = record(counts.cache_creation);
+  const written = count(counts.cache_creation_input_tokens ?? count(short) + count(long));
+  return { read: count(counts.cache_read_input_tokens), written, long: count(long) };
+}
+
+/**
+ * Returns the counts of compactions, which the provider bills and does not include in the other counts. Sources:
+ * https://github.com/pydantic/pydantic-ai/issues/5065, https://github.com/maximhq/bifrost/pull/6500
+ */
+const listCompactions = ({ iterations }: Counts): Counts[] =>
+  Array.isArray(iterations) ? iterations.map(record).filter(({ type }) => type === 'compaction') : [];
 
 const record = (value: unknown): Counts => (typeof value === 'object' && value !== null ? (value as Counts) : nothing);
 const nothing: Counts = {};
