@@ -67,6 +67,8 @@ const migrationTable = 'headgate_migrations';
  * @throws with the remedy if another build made the schema and it cannot be brought up to date
  */
 export async function migrate<T>(db: Kysely<T>, last?: string, place?: string): Promise<void> {
+  // Kysely reads the columns of every table before it compares, which takes a tenth of a start.
+  if (last === undefined && isCurrent(await listDone(db))) return;
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => migrations },
@@ -107,6 +109,9 @@ export async function compareSchema<T>(db: Kysely<T>): Promise<SchemaState> {
     problem: findProblem(done),
   };
 }
+
+/** @param done names of migrations, sorted */
+const isCurrent = (done: readonly string[]): boolean => done.join() === Object.keys(migrations).join();
 
 /** @param done names of migrations, sorted */
 function findProblem(done: readonly string[]): SchemaProblem | undefined {
