@@ -36,6 +36,21 @@ async function open(wire: WireName, models: Record<(typeof names)[number], strin
   gateway = await testGateway({ providers: providers.filter((entry) => entry.models.length > 0) });
 }
 
+/** For each case a model, at endpoints of Alpha and Beta of its own: no case changes the health of another. */
+async function openEach(wire: WireName, each: readonly number[]): Promise<void> {
+  const providers = each.flatMap((name) =>
+    [alpha(), beta()].map((upstream, index) => ({
+      id: `${names[index]}-${name}`,
+      wire,
+      base_url: upstream.url,
+      models: [{ model: `m-${name}` }],
+    })),
+  );
+  gateway = await testGateway({ providers });
+}
+const askEach = (how: Case, name: number): Promise<Outcome> =>
+  askFor(how, { model: `m-${name}`, provider: { order: [`alpha-${name}`, `beta-${name}`] } });
+
 const everywhere = { alpha: ['m'], beta: ['m'], gamma: ['m'] };
 /** A fixed order by name, without a random choice. */
 const askFor = ({ mode }: Case, body: object = { model: 'm' }): Promise<Outcome> =>
@@ -87,12 +102,15 @@ describe.each(cases)('$wire, $mode', (how) => {
     expect(second).toEqual({ ...first, model: 'beta-m' });
   });
 
-  it.each([401, 402, 403, 404, 408, 429, 500, 502, 503, 504, 529, 302])('falls back after a %i', async (status) => {
-    await open(wire, everywhere);
-    alpha().always(failed(status));
-    beta().always(answer(how));
-    expectText(await askFor(how), 'Hello there.');
-    expect(asked()).toEqual([1, 1, 0]);
+  it('falls back after each status that another provider may not have', async () => {
+    const statuses = [401, 402, 403, 404, 408, 429, 500, 502, 503, 504, 529, 302];
+    await openEach(wire, statuses);
+    for (const [index, status] of statuses.entries()) {
+      alpha().always(failed(status));
+      beta().always(answer(how));
+      expectText(await askEach(how, status), 'Hello there.');
+      expect([status, ...asked()]).toEqual([status, index + 1, index + 1, 0]);
+    }
   });
 
   it('falls back if a provider does not have the model, and returns 404 if none has it', async () => {
@@ -127,17 +145,21 @@ describe.each(cases)('$wire, $mode', (how) => {
     ]);
   });
 
-  it.each<[string, () => Script]>([
-    ['an HTML page', () => htmlPage(200)],
-    ['an empty object', () => json({})],
-    ['an error inside a 200', () => json(complaint('No.', { code: 500 }))],
-    ['an error as first frame', () => stream(wire, [complaint('No.', { code: 429 })])],
-    ['a stream of nothing', () => stream(wire, [], { done: true })],
-  ])('falls back after %s', async (_name, script) => {
-    await open(wire, everywhere);
-    alpha().always(script());
-    beta().always(answer(how));
-    expectText(await askFor(how), 'Hello there.');
+  it('falls back after each body that is no response', async () => {
+    const bodies: [string, Script][] = [
+      ['an HTML page', htmlPage(200)],
+      ['an empty object', json({})],
+      ['an error inside a 200', json(complaint('No.', { code: 500 }))],
+      ['an error as first frame', stream(wire, [complaint('No.', { code: 429 })])],
+      ['a stream of nothing', stream(wire, [], { done: true })],
+    ];
+    await openEach(wire, [...bodies.keys()]);
+    for (const [index, [name, script]] of bodies.entries()) {
+      alpha().always(script);
+      beta().always(answer(how));
+      expectText(await askEach(how, index), 'Hello there.');
+      expect([name, ...asked()]).toEqual([name, index + 1, index + 1, 0]);
+    }
   });
 
   it('falls back if the connection is rejected', async () => {

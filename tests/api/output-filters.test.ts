@@ -315,7 +315,7 @@ describe.each<Mode>(['buffered', 'streamed'])('a scan that takes long, %s', (mod
 
   it('lets other requests be served meanwhile', async () => {
     const { key } = await createKey({ content_filters });
-    const text = writeText(10_000);
+    const text = writeText(4000);
     script(first, how.wire, { text });
     const arrived = first.requests.length;
     let isDone = false;
