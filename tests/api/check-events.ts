@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Compile } from 'typebox/schema';
 import { expect } from 'vitest';
 import type { OtherEvent, ResponseEvent } from '../../src/domain/events.ts';
+import { pickDefinitions } from '../interface/pick-definitions.ts';
 
 const file = new URL('../interface/responses.schema.json', import.meta.url);
 const { $defs } = JSON.parse(readFileSync(file, 'utf8')) as { $defs: Record<string, object> };
@@ -13,16 +14,9 @@ for (const { $ref } of ($defs['StreamEvent'] as { anyOf: { $ref: string }[] }).a
 }
 const compiled = new Map<string, ReturnType<typeof compile>>();
 
-/** Compiles a shape with the definitions that it refers to. All definitions would take three times the CPU time. */
 function compile(name: string) {
-  const needed: Record<string, object> = {};
-  const add = (each: string): void => {
-    if (each in needed) return;
-    needed[each] = $defs[each]!;
-    for (const [, next] of JSON.stringify($defs[each]).matchAll(/"#\/\$defs\/(\w+)"/g)) add(next!);
-  };
-  add(name);
-  return Compile({ $defs: needed, $ref: `#/$defs/${name}` } as object);
+  const shape = { $ref: `#/$defs/${name}` };
+  return Compile({ $defs: pickDefinitions(shape, $defs), ...shape } as object);
 }
 
 /** @returns undefined for a type that is not in the union */
