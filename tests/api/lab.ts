@@ -5,6 +5,7 @@ import {
   type SseOptions,
   sse,
 } from '../../src/testing/scripted-responses.ts';
+import { patient } from '../../src/testing/patience.ts';
 import { type ScriptedUpstream, startUpstream } from '../../src/testing/scripted-upstream.ts';
 import { type RequestOptions, readStream, type TestGateway, testGateway } from '../../src/testing/test-gateway.ts';
 import { type Outcome, readOutcome } from './outcome.ts';
@@ -31,8 +32,8 @@ export const cases: Case[] = wires.flatMap((wire) => [
 export const providerKey = 'sk-upstream-secret-1234567890';
 
 /** Timeouts of the hasty and the brief providers: one each, so that a busy machine changes no error. */
-const hastyTimeouts = { idle_ms: 300 };
-const briefTimeouts = { total_ms: 900 };
+const hastyTimeouts = { idle_ms: patient(300) };
+const briefTimeouts = { total_ms: patient(900) };
 
 export interface Lab {
   gateway: TestGateway;

@@ -22,12 +22,14 @@ import {
 import { expectBroken, expectFailure, expectText, type Outcome } from './outcome.ts';
 import { patient } from '../../src/testing/patience.ts';
 
+const idleMs = patient(300);
+const totalMs = patient(900);
 /** Each has one timeout, so that a busy machine changes no error. */
 const timeouts = {
-  late: { first_byte_ms: 300 },
-  hasty: { idle_ms: 300 },
+  late: { first_byte_ms: idleMs },
+  hasty: { idle_ms: idleMs },
   paced: { idle_ms: patient(1500) },
-  brief: { total_ms: 900 },
+  brief: { total_ms: totalMs },
 };
 let upstream: ScriptedUpstream;
 let lab: Pick<Lab, 'ask' | 'close'>;
@@ -72,20 +74,20 @@ const words = (wire: WireName): ScriptedResponse => stream(wire, openFrames(wire
 it('returns 524 if the headers do not arrive in time', () =>
   inAllWays(
     () => stallBeforeHeaders(),
-    (outcome) => expectFailure(outcome, 524, 'timeout', /sent no response within 300 ms/),
+    (outcome) => expectFailure(outcome, 524, 'timeout', new RegExp(`sent no response within ${idleMs} ms`)),
     'late',
   ));
 
 it('returns 524 if the provider stops before any output', () =>
   inAllWays(
     (how) => stallAfter(20, answer(how)),
-    (outcome) => expectFailure(outcome, 524, 'timeout', /sent nothing for 300 ms/),
+    (outcome) => expectFailure(outcome, 524, 'timeout', new RegExp(`sent nothing for ${idleMs} ms`)),
   ));
 
 it('returns 524 for an endless slow response without output', () =>
   inAllWays(
     () => throttle(json(' '.repeat(10_000)), 1, 20),
-    (outcome) => expectFailure(outcome, 524, 'timeout', /longer than 900 ms in all/),
+    (outcome) => expectFailure(outcome, 524, 'timeout', new RegExp(`longer than ${totalMs} ms in all`)),
     'brief',
   ));
 
@@ -93,8 +95,11 @@ it('interrupts the response if the provider stops after its first words', () =>
   inAllWays(
     ({ wire }) => ({ ...words(wire), end: 'silence' }),
     (outcome, { mode }) => {
-      if (mode === 'buffered') return void expectFailure(outcome, 524, 'timeout', /sent nothing for 300 ms/);
-      expect(expectBroken(outcome, 'timeout', 'Hello').error?.message).toMatch(/sent nothing for 300 ms/);
+      if (mode === 'buffered')
+        return void expectFailure(outcome, 524, 'timeout', new RegExp(`sent nothing for ${idleMs} ms`));
+      expect(expectBroken(outcome, 'timeout', 'Hello').error?.message).toMatch(
+        new RegExp(`sent nothing for ${idleMs} ms`),
+      );
     },
   ));
 
@@ -102,7 +107,8 @@ it('interrupts an endless slow response after its first words', () =>
   inAllWays(
     ({ wire }) => stream(wire, dripping(wire)),
     (outcome, { mode }) => {
-      if (mode === 'buffered') return void expectFailure(outcome, 524, 'timeout', /longer than 900 ms in all/);
+      if (mode === 'buffered')
+        return void expectFailure(outcome, 524, 'timeout', new RegExp(`longer than ${totalMs} ms in all`));
       const { response } = outcome;
       expect(response).toMatchObject({ status: 'failed', error_type: 'timeout' });
       expectBroken(outcome, 'timeout', `Hello${'.'.repeat(textLength(outcome) - 5)}`);
