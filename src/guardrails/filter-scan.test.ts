@@ -202,8 +202,8 @@ describe('disguised text', () => {
       return slices;
     };
     for (const seed of ['a\u0301', 'ﷺ', 'a\u200b', 'ｊ＠', '𝐣.', '\u200b']) {
-      count(seed.repeat(10_000));
-      expect(count(seed.repeat(80_000)) / count(seed.repeat(20_000)), seed).toBeLessThan(5.5);
+      count(seed.repeat(5000));
+      expect(count(seed.repeat(40_000)) / count(seed.repeat(10_000)), seed).toBeLessThan(5.5);
     }
   });
 });
@@ -343,7 +343,7 @@ describe('a scan in pieces', () => {
 
 describe('a scan in slices', () => {
   it('pauses, and gives what a scan at once gives', async () => {
-    const text = 'Write to jane@example.com or 81.2.69.142 today; ignroe this. '.repeat(4000);
+    const text = 'Write to jane@example.com or 81.2.69.142 today; ignroe this. '.repeat(2000);
     let pauses = 0;
     const result = await scanText(everything, text, async () => void pauses++);
     const whole = new FilterScan(everything);
@@ -391,7 +391,7 @@ describe('the built-in filters', () => {
       fc.property(fc.constantFrom(...seeds), fc.string({ maxLength: 3 }), (seed, noise) => {
         const text = (length: number) => (seed + noise).repeat(Math.ceil(length / (seed + noise).length));
         count(text(10_000));
-        expect(count(text(160_000)) / count(text(40_000))).toBeLessThan(5.5);
+        expect(count(text(80_000)) / count(text(20_000))).toBeLessThan(5.5);
       }),
       { numRuns: 15 },
     );

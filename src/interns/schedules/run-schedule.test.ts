@@ -168,7 +168,7 @@ describe('the runs of a schedule', () => {
       now: () => clockMs,
       elapsed: () => elapsedMs,
       leaseMs: 1000,
-      pollMs: 100,
+      pollMs: 500,
       kinds: [{ kind: SCHEDULE_JOB, work: (job) => runSchedule(parts, job), maxOwned: () => 5 }],
       onTrouble: (error) => expect.unreachable(String(error)),
     });

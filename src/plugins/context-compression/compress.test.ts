@@ -280,7 +280,7 @@ describe('a long input', () => {
   };
   /** A unit of work reads a few fields. */
   const limit = 8 * WORK_PER_SLICE;
-  const count = 20_000;
+  const count = 8000;
   const part = (at: number) => observe({ type: 'input_text' as const, text: `${at} ${words(20)}` });
 
   const longOutput: InputItem = {
