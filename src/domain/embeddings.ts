@@ -66,6 +66,8 @@ export interface EmbeddingCall {
   readonly format: VectorFormat;
   readonly dimensions: number | undefined;
   readonly inputType: EmbeddingInputType | undefined;
+  /** The input type in the words of a server that needs one. */
+  readonly neededType?: 'query' | 'passage';
 }
 
 /** A vector as JSON text: the numbers with their brackets, or base64 without quotes. */

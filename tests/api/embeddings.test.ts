@@ -305,8 +305,65 @@ describe('POST /embeddings', () => {
     expect(upstream.requests.at(-1)!.body).toMatchObject({ documents: ['a', ' '] });
   });
 
+  // CrispStrobe/CrispEmbed#51
+  it('reads results whose score is named as TEI does', async () => {
+    upstream.respond(
+      json({
+        results: [
+          { index: 0, score: -8.1, document: 'a' },
+          { index: 1, score: 3.2, document: 'b' },
+        ],
+      }),
+    );
+    const { body } = await send({ model: 'local/rank', provider: {}, query: 'q', documents: ['a', 'b'] }, '/rerank');
+    expect(body['results']).toMatchObject([
+      { index: 1, relevance_score: 3.2 },
+      { index: 0, relevance_score: -8.1 },
+    ]);
+  });
+
+  // CortexReach/memory-lancedb-pro#578, murtaza-nasir/speakr#352
   it.each([
-    ['vectors of other dimensions than requested', { dimensions: 2 }, json({ data: [{ embedding: [1, 2, 3] }] })],
+    "detail={'type': 'extra_forbidden', 'loc': ('body', 'dimensions'), 'msg': 'Extra inputs are not permitted'}",
+    'Model bge-m3 does not support matryoshka representation, changing output dimensions will lead to poor results.',
+  ])('leaves dimensions out for a server that says: %s', async (message) => {
+    const model = 'local/fixed';
+    const vectors = json({ data: [{ embedding: [1, 2, 3] }], usage: { total_tokens: 1 } });
+    for (const [dimensions, status] of [
+      [3, 200],
+      [2, 400],
+    ]) {
+      upstream.respond(json({ error: { message } }, { status: 400 }));
+      upstream.respond(vectors);
+      const answer = await send({ model, provider: {}, input: 'a', dimensions });
+      expect(answer.status).toBe(status);
+      if (status === 400) expect(JSON.stringify(answer.body)).toContain('have 3 dimensions, not 2');
+      expect(upstream.requests.at(-1)!.body).not.toHaveProperty('dimensions');
+    }
+  });
+
+  // andresgd2003-art/bano#7
+  it.each([
+    [undefined, 'passage'],
+    ['search_query', 'query'],
+    ['search_document', 'passage'],
+  ])('sends an input type to a server that needs one: %s → %s', async (type, word) => {
+    const message = "'input_type' parameter is required for asymmetric models";
+    upstream.always(({ body }: ScriptedRequest) =>
+      (body as { input_type?: unknown }).input_type === undefined
+        ? json({ object: 'error', message, type: 'invalid_request_error' }, { status: 400 })
+        : json({ data: [{ embedding: [1, 2] }], usage: { total_tokens: 1 } }),
+    );
+    const body = { model: `local/typed-${word}-${type}`, provider: {}, input: 'a', ...(type && { input_type: type }) };
+    for (const tries of [2, 1]) {
+      const before = upstream.requests.length;
+      expect((await send(body)).status).toBe(200);
+      expect(upstream.requests.length - before).toBe(tries);
+      expect(upstream.requests.at(-1)!.body).toMatchObject({ input_type: word });
+    }
+  });
+
+  it.each([
     ['a vector with a number that JSON does not have', {}, json({ data: [{ embedding: encodeFloats([Number.NaN]) }] })],
     ['too few vectors', {}, json({ data: [] })],
     ['more bytes than the limit', {}, json({ data: [{ embedding: [1], more: 'x'.repeat(1_100_000) }] })],

@@ -39,7 +39,13 @@ export const embeddingTask: RetrievalTask<EmbeddingRun, EmbeddingCall, Embedding
     const { embedding } = endpoint;
     const maxBatch = Math.min(embedding?.maxBatch ?? 1, knownBatch(endpoint));
     const calls = splitInputs(request, maxBatch, embedding?.maxTokens ?? Number.POSITIVE_INFINITY);
-    return hasOnlyFloats(endpoint) ? calls.map((call) => ({ ...call, format: 'float' })) : calls;
+    const needs = needsType(endpoint);
+    if (!needs && !hasOnlyFloats(endpoint)) return calls;
+    return calls.map((call) => ({
+      ...call,
+      ...(hasOnlyFloats(endpoint) && { format: 'float' }),
+      ...(needs && { neededType: typeOf(call) }),
+    }));
   },
   adapt(call, endpoint, error) {
     // Some servers refuse what they do not have, and others respond with an empty list.
@@ -53,9 +59,20 @@ export const embeddingTask: RetrievalTask<EmbeddingRun, EmbeddingCall, Embedding
         { retryable: true, cause: error },
       );
     }
+    if (isRejected && call.dimensions !== undefined && refusesDimensions.test(error.message)) {
+      return { ...call, dimensions: undefined };
+    }
+    if (
+      isRejected &&
+      call.neededType === undefined &&
+      /input_type\W{1,3}(?:parameter )?is required/i.test(error.message)
+    ) {
+      noteName(typed, endpoint);
+      return { ...call, neededType: typeOf(call) };
+    }
     const isRefused = isRejected && /encoding_format|base64/i.test(error.message);
     if (call.format !== 'base64' || !(isEmpty || isRefused)) return undefined;
-    noteOnlyFloats(endpoint);
+    noteName(onlyFloats, endpoint);
     return { ...call, format: 'float' };
   },
   split(call, endpoint, error) {
@@ -79,23 +96,46 @@ export const embeddingTask: RetrievalTask<EmbeddingRun, EmbeddingCall, Embedding
         turnedAt = performance.now();
       }
     }
-    checkLengths(vectors, request.dimensions);
+    checkLengths(vectors);
+    const { length = 0 } = vectors[0] ?? {};
+    if (request.dimensions !== undefined && length !== request.dimensions) {
+      const message = `dimensions: The vectors of this model have ${length} dimensions, not ${request.dimensions}.`;
+      throw new GatewayError('invalid_request', message, { retryable: true });
+    }
     return { type: 'finish', vectors, model: finishes.find(({ model }) => model !== undefined)?.model };
   },
 };
 
-/** Provider → names of models whose server does not send base64. The gateway converts their numbers. */
-const onlyFloats = new WeakMap<object, Set<string>>();
+/**
+ * Sentences with which a server refuses the number of dimensions. The caller may have named that of the model.
+ *
+ * Sources: CortexReach/memory-lancedb-pro#578 (NVIDIA), murtaza-nasir/speakr#352 (vLLM)
+ */
+const refusesDimensions =
+  /\bdimensions\b[^.]{0,80}(?:not (?:permitted|supported|allowed)|unsupported)|(?:not support|unsupported|unknown|unrecognized)[^.]{0,80}\bdimensions\b|does not support matryoshka/i;
+
+/** NVIDIA has these two types: andresgd2003-art/bano#7. */
+const typeOf = ({ inputType }: EmbeddingCall): 'query' | 'passage' =>
+  inputType === 'search_query' ? 'query' : 'passage';
+
+/** Provider → names of models. */
+type Names = WeakMap<object, Set<string>>;
+/** Models whose server does not send base64. The gateway converts their numbers. */
+const onlyFloats: Names = new WeakMap();
+/** Models that need an input type. */
+const typed: Names = new WeakMap();
 /** A caller can name any model through a wildcard. */
 const MAX_NAMES = 1000;
 
-const hasOnlyFloats = ({ provider, upstreamModel }: Endpoint): boolean =>
-  onlyFloats.get(provider)?.has(upstreamModel) === true;
+const isNoted = (all: Names, { provider, upstreamModel }: Endpoint): boolean =>
+  all.get(provider)?.has(upstreamModel) === true;
+const hasOnlyFloats = (endpoint: Endpoint): boolean => isNoted(onlyFloats, endpoint);
+const needsType = (endpoint: Endpoint): boolean => isNoted(typed, endpoint);
 
-function noteOnlyFloats({ provider, upstreamModel }: Endpoint): void {
-  const names = onlyFloats.get(provider) ?? new Set();
+function noteName(all: Names, { provider, upstreamModel }: Endpoint): void {
+  const names = all.get(provider) ?? new Set();
   if (names.size >= MAX_NAMES) names.clear();
-  onlyFloats.set(provider, names.add(upstreamModel));
+  all.set(provider, names.add(upstreamModel));
 }
 
 /**
@@ -154,8 +194,9 @@ function splitInputs(request: EmbeddingRequest | EmbeddingCall, maxBatch: number
   return calls;
 }
 
-/** @throws {Error} if the vectors do not have the same dimensions, or not the requested ones */
-function checkLengths(vectors: readonly Vector[], wanted = vectors[0]?.length): void {
+/** @throws {Error} if the vectors do not have the same dimensions */
+function checkLengths(vectors: readonly Vector[]): void {
+  const wanted = vectors[0]?.length;
   const other = vectors.find(({ length }) => length !== wanted);
   if (other) throw new Error(`A vector has ${other.length} dimensions instead of ${wanted}.`);
 }

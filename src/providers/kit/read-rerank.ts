@@ -10,9 +10,13 @@ const maybeCounts = Type.Optional(
     Type.Null(),
   ]),
 );
-const ranked = Type.Array(Type.Object({ index: Type.Integer({ minimum: 0 }), relevance_score: Type.Number() }));
+const index = Type.Integer({ minimum: 0 });
+/** Some servers name the score as TEI does: CrispStrobe/CrispEmbed#51. */
+const ranked = Type.Array(
+  Type.Union([Type.Object({ index, relevance_score: Type.Number() }), Type.Object({ index, score: Type.Number() })]),
+);
 /** The response of TEI. */
-const checkList = createCheck(Type.Array(Type.Object({ index: Type.Integer({ minimum: 0 }), score: Type.Number() })));
+const checkList = createCheck(Type.Array(Type.Object({ index, score: Type.Number() })));
 const rerankBody = Type.Object({
   results: Type.Optional(ranked),
   data: Type.Optional(ranked),
@@ -33,9 +37,10 @@ const check = createCheck(rerankBody);
 export function readRerankBody(body: unknown, count: number): RerankFinish {
   if (checkList(body)) return { type: 'finish', results: rank(body, count), model: undefined, usage: undefined };
   if (!check(body)) throw new TypeError('The body is not a list of scores.');
-  const results = (body.results ?? body.data ?? []).map(
-    ({ index, relevance_score: score }): Ranked => ({ index, score }),
-  );
+  const results = (body.results ?? body.data ?? []).map((one): Ranked => {
+    const score = 'relevance_score' in one ? one.relevance_score : one.score;
+    return { index: one.index, score };
+  });
   return { type: 'finish', results: rank(results, count), model: body.model ?? undefined, usage: readUsage(body) };
 }
 

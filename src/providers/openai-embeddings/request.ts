@@ -16,7 +16,7 @@ export interface ReaderContext {
  * @see https://platform.openai.com/docs/api-reference/embeddings
  */
 export function writeEmbeddings(call: EmbeddingCall, target: Target, dialect: Dialect): UpstreamRequest<ReaderContext> {
-  const { input, dimensions, format, inputType } = call;
+  const { input, dimensions, format, inputType, neededType } = call;
   if (input.kind === 'tokens' && !dialect.token_arrays) {
     throw refuseBecause('input', `${target.endpoint} does not support arrays of tokens. Send texts.`);
   }
@@ -25,7 +25,8 @@ export function writeEmbeddings(call: EmbeddingCall, target: Target, dialect: Di
   const body: Record<string, unknown> = { model: target.upstreamModel, input: input.items, ...parts, ...texts };
   const dropped: string[] = [];
   if (dimensions !== undefined) body[dialect.dimensions_field] = dimensions;
-  if (inputType !== undefined) {
+  if (neededType !== undefined) body['input_type'] = neededType;
+  else if (inputType !== undefined) {
     const { input_type_field: field, input_types: words } = dialect;
     const word = words[inputType];
     if (field !== null && word !== undefined) body[field] = word;
