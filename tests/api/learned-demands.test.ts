@@ -502,6 +502,26 @@ const demands: Demand[] = [
     sends: { enable_thinking: true },
   },
   {
+    source: 'lemonade-sdk/lemonade#2674',
+    wire: 'openai-responses',
+    path: '/responses',
+    status: 500,
+    body: {
+      instructions: 'Be brief.',
+      input: [
+        { type: 'message', role: 'developer', content: 'Be kind.' },
+        asked,
+        { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Now search.' }] },
+      ],
+    },
+    says: 'Jinja Exception: System message must be at the beginning.',
+    refuses: ({ input }) => input.some(({ role }: Sent) => role === 'developer' || role === 'system'),
+    sends: {
+      instructions: 'Be brief.\n\nBe kind.',
+      input: [{ content: 'Find it.' }, { role: 'user', content: 'System: Now search.' }],
+    },
+  },
+  {
     source: 'browser-use/browser-use#2990',
     wire: 'openai-responses',
     path: '/responses',

@@ -1,4 +1,11 @@
-import type { FunctionCallItem, InputItem, ReasoningEffort, Tool, ToolOutputPart } from '../../domain/items.ts';
+import type {
+  FunctionCallItem,
+  InputItem,
+  MessageItem,
+  ReasoningEffort,
+  Tool,
+  ToolOutputPart,
+} from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import type { Draft } from '../kit/draft.ts';
 import { createIdFitter } from '../rules/fit/call-ids.ts';
@@ -32,7 +39,7 @@ interface ResponsesFormat {
 }
 
 /**
- * Fits a body to the rules of its endpoint, in a fixed order: results, messages, ids, tools, choice, format, reasoning, single fields, limits.
+ * Fits a body to the rules of its endpoint, in a fixed order: results, system messages, other messages, ids, tools, choice, format, reasoning, single fields, limits.
  * Items of the client are copied before they change.
  *
  * @throws {GatewayError} `invalid_request` that names the rule, if the request cannot be adapted
@@ -41,6 +48,8 @@ interface ResponsesFormat {
 export function fitBody(draft: ResponsesDraft, body: WireBody): void {
   const { dialect } = draft;
   if (dialect.turns?.results) fitResults(draft, body);
+  const { system = 'anywhere' } = dialect.turns ?? {};
+  if (system !== 'anywhere') fitSystem(draft, body, system);
   const { assistant = 'any', object_arguments: needsObjects, whole_messages: needsWhole } = dialect.turns ?? {};
   if (assistant !== 'any') dropEmpty(draft, body);
   if (needsObjects) fitArguments(draft, body);
@@ -112,6 +121,39 @@ function noteCustomTools(draft: ResponsesDraft, body: WireBody): void {
     draft.offered ??= new Map();
     draft.offered.set(tool.name, { name: tool.name, kind: 'custom' });
   }
+}
+
+const isSystem = (item: InputItem): boolean =>
+  item.type === 'message' && (item.role === 'system' || item.role === 'developer');
+
+const textOf = ({ content }: MessageItem): string =>
+  typeof content === 'string'
+    ? content
+    : (content ?? [])
+        .flatMap((part) => ('text' in part && typeof part.text === 'string' ? [part.text] : []))
+        .join('\n');
+
+/**
+ * Writes system messages as messages of the user: all of them, the last item alone, or (`first`) all but those at the
+ * beginning, which join the instructions.
+ */
+function fitSystem(draft: ResponsesDraft, body: WireBody, rule: 'first' | 'not_last' | 'user'): void {
+  const { input } = body;
+  const isFitted = (item: InputItem, index: number): boolean =>
+    isSystem(item) && (rule !== 'not_last' || index === input.length - 1);
+  if (!input.some(isFitted)) return;
+  draft.adapted.add('roles');
+  const found = rule === 'first' ? input.findIndex((item) => !isSystem(item)) : 0;
+  const start = found === -1 ? input.length - 1 : found; // an input is not empty
+  if (start > 0) {
+    const given = typeof body['instructions'] === 'string' ? [body['instructions']] : [];
+    body['instructions'] = [...given, ...input.slice(0, start).map((item) => textOf(item as MessageItem))].join('\n\n');
+  }
+  body.input = input.slice(start).map((item, index): InputItem => {
+    if (!isFitted(item, index + start)) return item;
+    const { id: _, ...message } = item as MessageItem & { id?: string };
+    return { ...message, role: 'user', content: `System: ${textOf(message)}` } as InputItem; // a message, too
+  });
 }
 
 /** Drops messages of the assistant without a text, if something else is left. */

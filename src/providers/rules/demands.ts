@@ -27,7 +27,7 @@ export const demands: readonly ServerDemand[] = [
     name: 'system messages after the first',
     words:
       /system messages? (?:must|should|can only|may only|are only allowed|is only allowed)[^.]{0,40}(?:beginning|first|start)|invalid message role: system|only the first message can be (?:a |the )?system/i,
-    wire: 'openai-chat',
+    wire: ['openai-chat', 'openai-responses'], // lemonade-sdk/lemonade#2674
     settings: { turns: { system: 'first' } },
   },
   {

@@ -109,13 +109,12 @@ it.each(ruledWires)('%s reads each setting of the rules, or its `dialect` reject
 });
 
 it('a provider with two wires has the settings of both', () => {
-  const dialect = { turns: { system: 'first', whole_messages: true } };
+  const dialect = { turns: { blank: false, whole_messages: true } };
   expect(findUnread(['openai-responses', 'openai-chat'], dialect)).toEqual([]);
   expect(findUnread(['openai-responses'], dialect)).toEqual([
     {
-      path: 'turns.system',
-      message:
-        'has no effect on the wire openai-responses. These wires read it: openai-chat, anthropic-messages, gemini.',
+      path: 'turns.blank',
+      message: 'has no effect on the wire openai-responses. These wires read it: openai-chat, anthropic-messages.',
     },
   ]);
 });

@@ -23,7 +23,7 @@ const unread: Readonly<Record<string, Readonly<Partial<Record<keyof typeof facet
     schemas: 'property_names',
     format: 'drop',
     turns:
-      'system alternate user_first user_last user_after_tool prefix blank trailing_space user_needed names single_calls text_content result_names null_content billing',
+      'alternate user_first user_last user_after_tool prefix blank trailing_space user_needed names single_calls text_content result_names null_content billing',
     parts: 'images image_types files',
     reasoning_rules: 'off on back by_default signatures',
     cache: 'max longest_first scope ttl',
