@@ -474,7 +474,14 @@ describe('a request with mcp', () => {
   it('rejects a result that is too large', async () => {
     server.once('tools/call', ({ result }) => result(mcpText('x'.repeat(1_100_000))));
     const { served } = await post({ tools: [docs] }, { calls: [echo('docs')] }, { text: 'ok' });
-    expect(ofType(served, 'mcp_call')).toMatchObject([{ error: expect.stringContaining('The result is too large') }]);
+    expect(ofType(served, 'mcp_call')).toMatchObject([
+      {
+        error: {
+          type: 'mcp_tool_execution_error',
+          content: [{ text: expect.stringContaining('The result is too large') }],
+        },
+      },
+    ]);
   });
 
   it('opens a new session, once, with a server that reports the loss of the old one in a JSON-RPC error', async () => {

@@ -123,7 +123,7 @@ describe.each(wireNames)('router:shell on %s', (wire) => {
       const id = expect.stringMatching(/^shc_/);
       const action = { commands: ['one'], timeout_ms: null, max_output_length: null };
       const [first, output, , second] = shownItems(served);
-      expect(first).toMatchObject({ type: 'shell_call', id, status: 'completed', action });
+      expect(first).toMatchObject({ type: 'shell_call', id, status: 'completed', action, environment: null });
       expect(output).toEqual({
         type: 'shell_call_output',
         id: expect.stringMatching(/^sho_/),

@@ -76,7 +76,10 @@ export const createShell = (containers: Containers): ServerTool =>
         const environment = readHostedEnvironment(withoutMemoryLimit(given));
         return environment && { engine: 'router', ...environment };
       },
-      writeFields: ({ action }) => ({ action: { timeout_ms: null, max_output_length: null, ...(action as object) } }),
+      writeFields: ({ action }) => ({
+        action: { timeout_ms: null, max_output_length: null, ...(action as object) },
+        environment: null, // newer clients require the field
+      }),
       output: {
         itemType: 'shell_call_output',
         itemPrefix: 'sho_',

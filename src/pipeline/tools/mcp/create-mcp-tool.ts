@@ -26,6 +26,11 @@ const call: HostedForm = {
   progress: { started: ['in_progress'], completed: ['completed'], failed: ['failed'] },
   omits: new Set(['call_id']),
   argumentsEvent: 'response.mcp_call_arguments',
+  // Clients have objects alone, and a failure without a code, such as a time limit, is a text here.
+  writeFields: ({ error, ...fields }) => ({
+    ...fields,
+    error: typeof error === 'string' ? writeToolError(error) : (error ?? null),
+  }),
 };
 const approval: HostedForm = {
   types,
@@ -90,9 +95,13 @@ function writeOutcome(result: McpResult, fields: object, takesImages: boolean): 
   const { text, images } = writeMcpResult(result, takesImages);
   const plain = images.length > 0 ? writeMcpResult(result, false).text : text;
   if (!result.isError) return { result: { output: text }, images, item: { ...fields, output: plain, error: null } };
-  const error = { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: plain }] };
-  return { result: { error: text }, images, item: { ...fields, output: null, error } };
+  return { result: { error: text }, images, item: { ...fields, output: null, error: writeToolError(plain) } };
 }
+
+const writeToolError = (text: string): object => ({
+  type: 'mcp_tool_execution_error',
+  content: [{ type: 'text', text }],
+});
 
 /** Writes an error as the interface has it. @see docs/reference/items.md */
 function writeError({ fault, code, message }: McpError): object | string {
