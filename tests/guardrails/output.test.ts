@@ -345,7 +345,10 @@ describe.each(wires)('output %s', (_, write) => {
           expect(error).toBeUndefined();
           checkEvents(events);
           const joined = joinTexts(spoken, write === writeSimple);
-          const expected = joined.map(({ kind, text }) => rewrite(scanOf(redact, kind), text));
+          // Half of a character at the end waits for the other one, which never comes.
+          const expected = joined.map(({ kind, text }) =>
+            rewrite(scanOf(redact, kind), text).replace(/[\ud800-\udbff]$/u, '\ufffd'),
+          );
           const order = (texts: string[]) =>
             write === writeSimple ? texts.filter((text) => text !== '').sort() : texts;
           expect(order(textsOf(output))).toEqual(order(expected));
