@@ -245,6 +245,7 @@ export class ItemWriter implements TextCounter {
     const wasCut = item.callText.dropHalf();
     const rest = remainderOf(item.callText.text, final?.[isCustom ? 'input' : 'arguments']);
     if (rest !== '' || wasCut) this.addCallText(item, rest || NO_CHARACTER);
+    if (item.callText.dropHalf()) this.addCallText(item, NO_CHARACTER); // the rest ends with half of a character
     const place = { item_id: item.id, output_index: item.index };
     if (isCustom) this.push('response.custom_tool_call_input.done', { ...place, input: item.callText.text });
     else {
