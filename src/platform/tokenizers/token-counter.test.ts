@@ -1,3 +1,4 @@
+import { Worker } from 'node:worker_threads';
 import { afterEach, expect, it, vi } from 'vitest';
 import { TokenCounter } from './token-counter.ts';
 
@@ -32,6 +33,18 @@ it('has no result if the tokenizer takes too long, and counts the next text', as
   expect(await slow).toBeUndefined();
   expect(await waiting).toBeUndefined();
   expect(await hasty.count('openai/gpt-4o', ['Hello there.'])).toBe(3);
+});
+
+it('has no result while the tokenizer loads, and counts the next text in the same thread', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const ended = vi.spyOn(Worker.prototype, 'terminate');
+  const fresh = new TokenCounter(5_000);
+  const first = fresh.count('openai/gpt-4o', ['Hello.']);
+  vi.advanceTimersByTime(5_000);
+  expect(await first).toBeUndefined();
+  expect(await fresh.count('openai/gpt-4o', ['Hello there.'])).toBe(3);
+  expect(ended).not.toHaveBeenCalled();
+  ended.mockRestore();
 });
 
 it('has no result if too many texts wait', async () => {

@@ -1,11 +1,13 @@
+import { performance } from 'node:perf_hooks'; // the global is a getter
 import { Worker } from 'node:worker_threads';
 import { moduleUrl } from '../../domain/module-url.ts';
 import type { CountJob, CountResult } from './count-worker.ts';
 
 /** The author whose models have a public tokenizer that the library contains. */
 const AUTHOR = 'openai/';
-/** A tokenizer takes a fifth of a second to load. */
 const TIMEOUT_MS = 3_000;
+/** A tokenizer takes a fifth of a second to load, and many seconds on a busy machine. */
+const LOAD_MS = 30_000;
 /** How long an unused thread stays. A loaded tokenizer takes about 60 MB. */
 const IDLE_MS = 60_000;
 /** Counts that wait for the thread. More have no result. */
@@ -20,6 +22,10 @@ const entry = moduleUrl('./count-worker', import.meta.url);
  */
 export class TokenCounter {
   private worker: Worker | undefined;
+  /** In performance.now(). */
+  private openedAt = 0;
+  /** Whether the thread has counted a text, so that a slow count is due to the text. */
+  private hasCounted = false;
   private readonly pending = new Map<number, (tokens: number | undefined) => void>();
   private idle: NodeJS.Timeout | undefined;
   private nextId = 0;
@@ -39,7 +45,11 @@ export class TokenCounter {
     const { promise, resolve } = Promise.withResolvers<number | undefined>();
     const id = this.nextId++;
     this.pending.set(id, resolve);
-    const timer = setTimeout(() => this.end(worker), this.timeoutMs); // a blocked thread cannot receive a message to stop
+    const timer = setTimeout(() => {
+      // A thread that loads its tokenizer continues, for the texts that follow. A blocked one cannot receive a message to stop.
+      if (!this.hasCounted && performance.now() - this.openedAt < LOAD_MS) resolve(undefined);
+      else this.end(worker);
+    }, this.timeoutMs);
     worker.postMessage({ id, model: nameOf(model), texts } satisfies CountJob);
     const tokens = await promise;
     clearTimeout(timer);
@@ -59,9 +69,14 @@ export class TokenCounter {
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
     });
     worker.unref();
-    worker.on('message', ({ id, tokens }: CountResult) => this.pending.get(id)?.(tokens));
+    worker.on('message', ({ id, tokens }: CountResult) => {
+      if (this.worker === worker) this.hasCounted = true;
+      this.pending.get(id)?.(tokens);
+    });
     worker.on('error', () => this.end(worker));
     this.worker = worker;
+    this.openedAt = performance.now();
+    this.hasCounted = false;
     return worker;
   }
 
