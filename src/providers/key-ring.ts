@@ -1,10 +1,9 @@
 import type { GatewayError } from '../domain/errors.ts';
+import { LIMITED_MS, MAX_LIMITED_MS } from '../domain/provider-limits.ts';
 
 /** How long a key is skipped after the provider rejected it or reported an empty account. */
 const REFUSED_MS = 60_000;
-/** How long a rate-limited key is skipped if the provider sends no Retry-After, and the bounds if it sends one. */
-const LIMITED_MS = 10_000;
-const MAX_REST_MS = 600_000;
+/** The minimum time that a rate-limited key is skipped. */
 const MIN_REST_MS = 1_000;
 
 /** The keys of a provider, in rotation. A key that fails is skipped for a while, and the others are used. */
@@ -41,7 +40,7 @@ export class KeyRing {
     const isLimited = error.kind === 'rate_limited';
     const ms = isLimited ? (error.retryAfterSeconds ?? LIMITED_MS / 1000) * 1000 : REFUSED_MS;
     const nowMs = this.now();
-    this.restsUntilMs[index] = nowMs + Math.min(Math.max(ms, MIN_REST_MS), MAX_REST_MS);
+    this.restsUntilMs[index] = nowMs + Math.min(Math.max(ms, MIN_REST_MS), MAX_LIMITED_MS);
     return this.restsUntilMs.some((until) => until <= nowMs);
   }
 }

@@ -124,6 +124,22 @@ it('a Retry-After applies in full, even if a later one is shorter', () => {
   expect(view().isStable).toBe(false);
 });
 
+it('a rate limit without a wait ends after ten seconds, or with a success that began after it', () => {
+  const { answer, fail, pass, view } = observe();
+  const succeed = (durationMs: number) => answer(1, { durationMs });
+  fail(1, new GatewayError('rate_limited', 'Slowly.'));
+  pass(500);
+  succeed(501);
+  expect(view().isLimited).toBe(true);
+  succeed(499);
+  expect(view().isLimited).toBe(false);
+  fail(1, new GatewayError('rate_limited', 'Slowly.'));
+  pass(9999);
+  expect(view().isLimited).toBe(true);
+  pass(1);
+  expect(view().isLimited).toBe(false);
+});
+
 describe('a failure', () => {
   it.each(Object.keys(errorKinds) as ErrorKind[])('%s counts if it is a fault of the provider', (kind) => {
     const counted = [

@@ -1,4 +1,5 @@
 import type { GatewayError } from '../domain/errors.ts';
+import { LIMITED_MS, MAX_LIMITED_MS } from '../domain/provider-limits.ts';
 import { RollingCounts } from '../domain/rolling-counts.ts';
 import type { Percentile } from './preferences.ts';
 import { percentileOf, RecentSamples, reachedBy } from './rolling.ts';
@@ -7,9 +8,9 @@ import { percentileOf, RecentSamples, reachedBy } from './rolling.ts';
 export interface HealthView {
   /** No outage within the last 30 seconds. */
   readonly isStable: boolean;
-  /** Whether a provider that limits the rate has not had the time to recover: its wait, or 10 seconds if it named none. */
+  /** Whether the endpoint waits for a rate limit: for the time that the provider named, or for 10 seconds. */
   readonly isLimited: boolean;
-  /** Whether the wait that the provider named is not over, so that it would reject a request. */
+  /** Whether the endpoint waits for the time that the provider named. Until then, it rejects requests. */
   readonly isResting: boolean;
   /** Percent over 30 minutes. Null below 100 requests. */
   readonly uptime: number | null;
@@ -50,9 +51,6 @@ export interface AttemptOutcome {
 const MAX_ENDPOINTS = 2_000;
 const SAMPLES = 256;
 const OUTAGE_MS = 30_000;
-/** How long an endpoint that limits the rate is avoided if it names no wait, and at most if it names one. */
-const LIMITED_MS = 10_000;
-const MAX_REST_MS = 600_000;
 /** Number of slices of that time. */
 const OUTAGE_SLICES = 30;
 const MIN_ERRORS = 3;
@@ -145,9 +143,10 @@ class EndpointHealth {
   readonly throughputs = new RecentSamples(SAMPLES);
   private faultsInARow = 0;
   private lastFaultAtMs = Number.NEGATIVE_INFINITY;
-  /** Until this time the endpoint counts as unstable, because it sent `Retry-After`. */
+  /** Until this time the endpoint counts as unstable, because the provider named a wait. */
   private restsUntilMs = 0;
-  private limitedUntilMs = 0;
+  /** The last time that the provider limited the rate and named no wait. */
+  private limitedAtMs = Number.NEGATIVE_INFINITY;
   private readonly outageMs: number;
 
   constructor(outageMs: number) {
@@ -158,11 +157,9 @@ class EndpointHealth {
   record({ atMs, error, firstOutputMs, durationMs, outputTokens = 0, toolCalls = 'none' }: AttemptOutcome): void {
     if (error) {
       if (error.kind === 'rate_limited' || error.kind === 'upstream_overloaded') {
-        const restMs = Math.min((error.retryAfterSeconds ?? 0) * 1000, MAX_REST_MS);
+        const restMs = Math.min((error.retryAfterSeconds ?? 0) * 1000, MAX_LIMITED_MS);
         this.restsUntilMs = Math.max(this.restsUntilMs, atMs + restMs);
-        if (error.kind === 'rate_limited' && error.retryAfterSeconds === undefined) {
-          this.limitedUntilMs = atMs + LIMITED_MS;
-        }
+        if (error.kind === 'rate_limited' && error.retryAfterSeconds === undefined) this.limitedAtMs = atMs;
       }
       if (!isEndpointFault(error)) return;
       this.count(FAULT, atMs);
@@ -172,7 +169,8 @@ class EndpointHealth {
     }
     this.count(OK, atMs);
     this.faultsInARow = 0;
-    this.limitedUntilMs = 0;
+    // A request that began before the rejection does not show that the limit is over.
+    if (atMs - (durationMs ?? 0) >= this.limitedAtMs) this.limitedAtMs = Number.NEGATIVE_INFINITY;
     if (firstOutputMs !== undefined) this.latenciesMs.add(firstOutputMs, atMs);
     if (durationMs !== undefined && durationMs > 0 && outputTokens > 0) {
       this.throughputs.add(outputTokens / (durationMs / 1000), atMs);
@@ -196,7 +194,7 @@ class EndpointHealth {
   }
 
   isLimited(nowMs: number): boolean {
-    return this.isResting(nowMs) || nowMs < this.limitedUntilMs;
+    return this.isResting(nowMs) || nowMs < this.limitedAtMs + LIMITED_MS;
   }
 
   uptime(counts: RollingCounts, nowMs: number): number | null {

@@ -62,6 +62,12 @@ describe('processes that share their memory', () => {
     await expect.poll(() => processes[1]!.health.view(endpoint)?.isStable).toBe(false);
   });
 
+  it('avoid an endpoint that limited the rate of one of them and named no wait', async () => {
+    const { processes } = connect(2);
+    processes[0]!.health.record(endpoint.id, { atMs: nowMs, error: new GatewayError('rate_limited', 'slowly') });
+    await expect.poll(() => processes[1]!.health.view(endpoint)?.isLimited).toBe(true);
+  });
+
   it('remember the endpoint of a session that another process served', async () => {
     const { processes } = connect(2);
     const derived = { key: 'd:1', isExplicit: false };

@@ -87,7 +87,7 @@ type SessionMessage = readonly [scope: string, endpoint: string, model: string, 
 
 /** Whether other processes need the error: a client's fault says nothing about the endpoint. */
 const isMessage = (error: NonNullable<AttemptOutcome['error']>): boolean =>
-  isEndpointFault(error) || error.retryAfterSeconds !== undefined;
+  isEndpointFault(error) || error.kind === 'rate_limited' || error.retryAfterSeconds !== undefined;
 
 const healthTopic: Topic<OutcomeMessage> = { name: 'health', read: readOutcome };
 const stickyTopic: Topic<SessionMessage> = { name: 'sticky', read: readSession };
