@@ -149,7 +149,9 @@ function readOwnWait({ resets_in_seconds: left, reset_seconds: other, resets_at:
   return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds as number)) : undefined;
 }
 
-const toSeconds = (at: unknown): unknown => (typeof at === 'number' ? at - Date.now() / 1000 : undefined);
+/** Some servers write the time in milliseconds. */
+const toSeconds = (at: unknown): unknown =>
+  typeof at === 'number' ? (at > 1e12 ? at / 1000 : at) - Date.now() / 1000 : undefined;
 
 const readReasons = (details: unknown): string =>
   Array.isArray(details)

@@ -162,4 +162,11 @@ describe('the time to wait, in whole seconds', () => {
     const error = { code: 'rate_limit_exceeded', message: 'Please try again in 1m2.5s.' };
     expect(readUpstreamErrorObject(error, 200).retryAfterSeconds).toBe(63);
   });
+
+  it.each([1, 1000])('is taken from a time in the error, in 1/%d s', (unit) => {
+    const error = { type: 'usage_limit_reached', resets_at: (Math.floor(Date.now() / 1000) + 4000) * unit };
+    const { retryAfterSeconds } = read(429, { error });
+    expect(retryAfterSeconds).toBeGreaterThan(3000);
+    expect(retryAfterSeconds).toBeLessThanOrEqual(4000);
+  });
 });
