@@ -101,6 +101,7 @@ const offered = [{ name: 'find', input_schema: { type: 'object', properties: {} 
 const hasThinking = ({ messages }: Sent) =>
   messages.some(({ content }: Sent) => content.some(({ type }: Sent) => type === 'thinking'));
 
+const image = { type: 'input_image', detail: 'auto', image_url: 'data:image/png;base64,iVBORw0KGgo=' };
 const begun = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello.' }] };
 
 const inserted = {
@@ -512,13 +513,18 @@ const demands: Demand[] = [
         { type: 'message', role: 'developer', content: 'Be kind.' },
         asked,
         { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Now search.' }] },
+        { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Look.' }, image] },
       ],
     },
     says: 'Jinja Exception: System message must be at the beginning.',
     refuses: ({ input }) => input.some(({ role }: Sent) => role === 'developer' || role === 'system'),
     sends: {
       instructions: 'Be brief.\n\nBe kind.',
-      input: [{ content: 'Find it.' }, { role: 'user', content: 'System: Now search.' }],
+      input: [
+        { content: 'Find it.' },
+        { role: 'user', content: 'System: Now search.' },
+        { role: 'user', content: [{ text: 'System: ' }, { text: 'Look.' }, image] },
+      ],
     },
   },
   {

@@ -2,6 +2,7 @@ import { billingHeader, isBillingText } from '../../domain/billing-text.ts';
 import { FAILED_CALL } from '../../domain/native.ts';
 import { refuseBecause } from '../kit/draft.ts';
 import type { Rules } from '../rules/facets.ts';
+import { NO_RESULT } from '../rules/fit/texts.ts';
 import type { WireBody } from './fit.ts';
 import type { MessagesDraft } from './parts.ts';
 import type { Block, Turn } from './wire.ts';
@@ -10,8 +11,6 @@ export const asBlocks = (system: Block[] | string | undefined): Block[] =>
   typeof system === 'string' ? [{ type: 'text', text: system }] : (system ?? []);
 
 const CONTINUE: Block = { type: 'text', text: 'Continue.' };
-/** The result of a call that was interrupted. */
-const NO_RESULT = 'The call was interrupted and has no result.';
 
 const isBlank = (block: Block): boolean => block.type === 'text' && block.text.trim() === '';
 

@@ -4,6 +4,7 @@ import { createNameFitter } from '../rules/fit/names.ts';
 import { mustOmitFunctions } from '../rules/fit/offer.ts';
 import { dropPaths } from '../rules/fit/paths.ts';
 import { fitSchema } from '../rules/fit/schemas.ts';
+import { NO_RESULT } from '../rules/fit/texts.ts';
 import type { GeminiDraft } from './parts.ts';
 import type { GeminiContent, Part, ReaderContext } from './wire.ts';
 
@@ -126,8 +127,6 @@ function fitTools(draft: GeminiDraft, body: WireBody, context: ReaderContext): v
 }
 
 const CONTINUE: GeminiContent = { role: 'user', parts: [{ text: 'Continue.' }] };
-/** The result of a call that was interrupted. */
-const NO_RESULT = { error: 'The call was interrupted and has no result.' };
 
 function fitTurns(draft: GeminiDraft, body: WireBody): void {
   const rules = draft.dialect.turns!;
@@ -183,7 +182,7 @@ function fitResults(draft: GeminiDraft, body: WireBody): void {
     draft.adapted.add('calls without a result');
     const added = missing.map(
       ({ id, name }): Part => ({
-        functionResponse: { ...(id !== undefined && { id }), name, response: NO_RESULT },
+        functionResponse: { ...(id !== undefined && { id }), name, response: { error: NO_RESULT } },
       }),
     );
     if (next?.role !== 'user') contents.push({ role: 'user', parts: added });

@@ -3,6 +3,7 @@ import { parseObject } from '../../domain/parse-object.ts';
 import { refuseBecause } from '../kit/draft.ts';
 import type { Rules } from '../rules/facets.ts';
 import type { FitNotes } from '../rules/fit/notes.ts';
+import { INSTRUCTION, NO_RESULT } from '../rules/fit/texts.ts';
 import type { ChatMessage, ChatPart } from './wire.ts';
 
 type TurnRules = NonNullable<Rules['turns']>;
@@ -63,9 +64,6 @@ function withText(message: ChatMessage, text: string): ChatMessage {
   if (!content) return message;
   return { ...message, content: [{ type: 'text', text }, ...content] };
 }
-
-/** How an instruction in the middle of a conversation is marked, for a server that takes none there. */
-const INSTRUCTION = 'System: ';
 
 function fitSystem(
   messages: ChatMessage[],
@@ -179,9 +177,6 @@ function separateCalls(messages: ChatMessage[], adapt: (what: string) => void): 
   }
   return fitted;
 }
-
-/** The result of a call that was interrupted. */
-export const NO_RESULT = 'The call was interrupted and has no result.';
 
 const isBlank = (text: string): boolean => text.trim() === '';
 const isBlankContent = (content: ChatMessage['content']): boolean =>

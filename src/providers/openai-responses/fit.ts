@@ -2,6 +2,7 @@ import type {
   FunctionCallItem,
   InputItem,
   MessageItem,
+  MessagePart,
   ReasoningEffort,
   Tool,
   ToolOutputPart,
@@ -15,6 +16,7 @@ import { createNameFitter } from '../rules/fit/names.ts';
 import { mustOmitFunctions, requestCall } from '../rules/fit/offer.ts';
 import { dropPaths } from '../rules/fit/paths.ts';
 import { fitSchema, canBeStrict } from '../rules/fit/schemas.ts';
+import { INSTRUCTION, NO_RESULT } from '../rules/fit/texts.ts';
 import type { Dialect } from './dialect.ts';
 import { writeOnlyFunctions } from './only-functions.ts';
 
@@ -83,8 +85,6 @@ function situationOf({ target }: ResponsesDraft, body: WireBody): Situation {
   };
 }
 
-/** The result of a call that was interrupted. */
-const NO_RESULT = 'The call was interrupted and has no result.';
 const outputTypes: ReadonlyMap<string, string> = new Map([
   ['function_call', 'function_call_output'],
   ['custom_tool_call', 'custom_tool_call_output'],
@@ -126,16 +126,26 @@ function noteCustomTools(draft: ResponsesDraft, body: WireBody): void {
 const isSystem = (item: InputItem): boolean =>
   item.type === 'message' && (item.role === 'system' || item.role === 'developer');
 
-const textOf = ({ content }: MessageItem): string =>
-  typeof content === 'string'
-    ? content
-    : (content ?? [])
-        .flatMap((part) => ('text' in part && typeof part.text === 'string' ? [part.text] : []))
-        .join('\n');
+/** @returns undefined if a message has other parts than texts */
+function textOf({ content }: MessageItem): string | undefined {
+  if (typeof content === 'string') return content;
+  const texts = (content ?? []).map((part) =>
+    'text' in part && typeof part.text === 'string' ? part.text : undefined,
+  );
+  return texts.includes(undefined) ? undefined : texts.join('\n');
+}
+
+/** Writes a system message as one of the user. */
+function toUser({ id: _, ...message }: MessageItem & { id?: string }): MessageItem {
+  const text = textOf(message);
+  if (text !== undefined) return { ...message, role: 'user', content: INSTRUCTION + text };
+  const parts = message.content as MessagePart[]; // a list, because it has other parts
+  return { ...message, role: 'user', content: [{ type: 'input_text', text: INSTRUCTION }, ...parts] };
+}
 
 /**
- * Writes system messages as messages of the user: all of them, the last item alone, or (`first`) all but those at the
- * beginning, which join the instructions.
+ * Writes system messages as messages of the user: all of them, the last item alone, or (`first`) all but the texts at
+ * the beginning, which join the instructions.
  */
 function fitSystem(draft: ResponsesDraft, body: WireBody, rule: 'first' | 'not_last' | 'user'): void {
   const { input } = body;
@@ -143,17 +153,16 @@ function fitSystem(draft: ResponsesDraft, body: WireBody, rule: 'first' | 'not_l
     isSystem(item) && (rule !== 'not_last' || index === input.length - 1);
   if (!input.some(isFitted)) return;
   draft.adapted.add('roles');
-  const found = rule === 'first' ? input.findIndex((item) => !isSystem(item)) : 0;
+  const isHead = (item: InputItem): boolean => isSystem(item) && textOf(item as MessageItem) !== undefined;
+  const found = rule === 'first' ? input.findIndex((item) => !isHead(item)) : 0;
   const start = found === -1 ? input.length - 1 : found; // an input is not empty
   if (start > 0) {
     const given = typeof body['instructions'] === 'string' ? [body['instructions']] : [];
     body['instructions'] = [...given, ...input.slice(0, start).map((item) => textOf(item as MessageItem))].join('\n\n');
   }
-  body.input = input.slice(start).map((item, index): InputItem => {
-    if (!isFitted(item, index + start)) return item;
-    const { id: _, ...message } = item as MessageItem & { id?: string };
-    return { ...message, role: 'user', content: `System: ${textOf(message)}` } as InputItem; // a message, too
-  });
+  body.input = input
+    .slice(start)
+    .map((item, index) => (isFitted(item, index + start) ? toUser(item as MessageItem) : item));
 }
 
 /** Drops messages of the assistant without a text, if something else is left. */

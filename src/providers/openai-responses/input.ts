@@ -47,10 +47,7 @@ export function writeInput(items: InputItem[], dialect: Dialect, dropped: string
       }
       reasoning = after === undefined ? 'dropped' : (reasoning ?? 'sent');
     } else if (endsTurn(item)) reasoning = undefined;
-    else if (
-      idStarts.has(item.type) &&
-      (reasoning === 'dropped' || (!reasoning && isStoredId(item)) || isOddId(item) || isLongId(item))
-    )
+    else if (idStarts.has(item.type) && (reasoning === 'dropped' || (!reasoning && isStoredId(item)) || isOddId(item)))
       after = withoutId(after);
     if (after !== undefined && isLongId(item)) after = withoutId(after);
     if (lacksNulls.has(item.type)) after = withoutNulls(after);
