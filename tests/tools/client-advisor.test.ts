@@ -82,6 +82,7 @@ it.each(Object.entries(scripts))('consults the model that the tool names, with %
   for (const answer of answers) upstream.respond(answer);
   const response = await send(wire, `${wire}/large`);
   expect(response.status).toBe(200);
+  expect(response.headers.get('x-router-dropped-fields')).toMatch(/tools\[0\]\.max_uses, tools\[0\]\.caching$/);
   const { content } = (await response.json()) as { content: Fields[] };
   expect(content).toMatchObject([
     { type: 'server_tool_use', name: 'advisor' },

@@ -15,7 +15,7 @@ import { messageNames } from './field-names.ts';
 import { isMessagesBody, type MessagesBody, messagesSchema, sharedFields } from './schema.ts';
 import { checkMessagesRules } from './check-rules.ts';
 import { writeMessagesInput } from './write-input.ts';
-import { translateTools } from './write-tools.ts';
+import { listIgnoredFields, translateTools } from './write-tools.ts';
 
 /**
  * Translates a checked body into the request that the pipeline serves.
@@ -29,6 +29,9 @@ export function readMessagesRequest(body: MessagesBody, format: FormatHeaders, h
   const ignored = new IgnoredFields();
   for (const [index, message] of body.messages.entries()) {
     for (const field in message) if (!turnFields.has(field)) ignored.add(`messages[${index}]`, field);
+  }
+  for (const [index, tool] of (body.tools ?? []).entries()) {
+    for (const field of listIgnoredFields(tool)) ignored.add(`tools[${index}]`, field);
   }
   const read = readTranslated(translated, ignored, hints);
   read.request.native = native;

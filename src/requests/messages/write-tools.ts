@@ -126,6 +126,14 @@ function writeTool(tool: AnyTool, isOwnSearch: boolean): WrittenTool {
   }
 }
 
+const advisorFields: ReadonlySet<string> = new Set(['type', 'name', 'model', 'max_tokens']);
+
+/** Lists the fields of an advisor that the gateway does not have, such as `max_uses`. */
+export const listIgnoredFields = (tool: AnyTool): string[] =>
+  tool.type !== undefined && familyOf(tool.type) === 'advisor'
+    ? Object.keys(tool).filter((name) => !advisorFields.has(name) && tool[name] !== null)
+    : [];
+
 /** @param isOwnSearch whether only the client can find the tool if it is deferred */
 function writeFunction(tool: AnyTool, isOwnSearch: boolean): WrittenTool {
   const { type: _, name, description, input_schema: parameters, strict, defer_loading: isDeferred, ...others } = tool;
