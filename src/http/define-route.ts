@@ -98,13 +98,14 @@ export const routesOf =
       (parts: Parts): Route['handler'] =>
       async (request, reply) => {
         const checked = body?.check?.(body.isOptional && request.body === undefined ? {} : request.body) as Body;
-        if (response.status !== undefined) reply.code(response.status);
-        return handle!(parts, {
+        const result = await handle!(parts, {
           request,
           reply,
           params: request.params as Record<ParamNames<Path>, string>,
           body: checked,
         });
+        if (response.status !== undefined) reply.code(response.status);
+        return result;
       };
     const place = { method, path: `${api.base}${path}`, permission, takesInterns };
     return {

@@ -48,7 +48,7 @@ export const pageQuery = {
 
 export const workspaceId = textParameter('The id of a workspace.');
 const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
-/** Of routes that check it. */
+/** The same for routes that check its shape. */
 export const workspaceUuid = shapedParameter('The id of a workspace.', `^(?:${uuid})?$`);
 export const keyHash = shapedParameter('The hash of a key: 64 lower-case hex digits.', '^(?:[0-9a-f]{64})?$');
 export const endUser = textParameter('An end user: the hash that generations show, or with `workspace_id` its id.');

@@ -43,5 +43,3 @@ export const memberRoutes = [
     },
   }),
 ];
-
-/* PRE   const { management } = parts; */

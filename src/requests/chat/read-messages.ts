@@ -202,7 +202,7 @@ class MessagesReader {
   }
 }
 
-/** What the blocks of reasoning of a message say about its calls. */
+/** Facts about the calls of a message that its blocks of reasoning contain. */
 interface CallNotes {
   /** The reasoning before a call, by its id. */
   late: ReadonlyMap<string, readonly ReasoningItem[]> | undefined;
