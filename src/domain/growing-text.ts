@@ -65,13 +65,13 @@ function flatten(text: string): void {
 }
 
 /**
- * A text that grows by whole characters. Some servers cut a stream within an emoji, and clients write each half of it as
- * another character: https://github.com/elie222/rakazo/issues/416.
+ * A text that grows by whole characters. Some servers cut a stream within an emoji, and clients show each half as a
+ * character of its own: https://github.com/elie222/rakazo/issues/416.
  */
 export class WholeText extends GrowingText {
   private half = '';
 
-  /** Adds a piece. @returns what of it is whole, with the half that was waiting */
+  /** Adds a piece. @returns its whole characters, after the half that was waiting */
   addWhole(piece: string): string {
     const text = this.half + piece;
     const last = text.charCodeAt(text.length - 1);

@@ -21,7 +21,7 @@ const onOff = (on: string) => ({
 const graded = { none: { effort: 'low' }, low: { effort: 'low' }, high: { effort: 'high' } };
 const nothing = { none: {}, low: {}, high: {} };
 
-/** What each model accepts, and what it gets for an effort. Sources: the rules of the same providers. */
+/** The fields that each model accepts, by the effort of the request. Sources: the rules of the same providers. */
 const models: [model: string, sent: Record<'none' | 'low' | 'high', Control>][] = [
   [
     'deepseek/deepseek-v4-pro',

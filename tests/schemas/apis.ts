@@ -3,7 +3,7 @@ import type { Answer } from './public-schemas.ts';
 /** An inbound API that answers with text: its simplest request, and the types of its answers. */
 export interface AnsweringApi {
   name: string;
-  /** The wire of the same format: what its provider wrote passes unchanged. */
+  /** The wire of the same format. Fields that its provider wrote pass unchanged. */
   sameAs?: string;
   whole: Answer;
   event: Answer;

@@ -8,8 +8,8 @@ import { type Exception, exceptions } from './exceptions.ts';
 import { type Answer, readPublicSchemas } from './public-schemas.ts';
 
 /*
- * Every answer that the gateway writes is complete by the types of the newest official clients. What a provider wrote on the
- * wire of the same format passes unchanged.
+ * Every answer that the gateway writes is complete by the types of the newest official clients. Fields that a provider wrote
+ * on the wire of the same format pass unchanged.
  */
 
 /** The names of the recordings of a wire. A name has a streamed and a whole answer, or one that serves both. */

@@ -54,7 +54,7 @@ export function writeTextCompletion(response: ResponseObject, facts: ChatFacts):
   };
 }
 
-/** A text completion has no tools, so a call that a model writes all the same is the end of its text. */
+/** A text completion has no tools, so a call of the model only ends the text. */
 function writeTextEnd(response: ResponseObject): ChatFinishReason {
   const reason = writeFinishReason(response, false);
   return reason === 'tool_calls' ? 'stop' : reason;

@@ -52,7 +52,7 @@ export function writeMessageUsage(
 
 const countNames = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'] as const;
 
-/** Whether clients add compactions to the other counts, which do not include them in this format. */
+/** Whether there are compactions. The other counts of this format do not include them, so clients add them. */
 const hasCompactions = (native: Readonly<Record<string, unknown>> | undefined): boolean =>
   Array.isArray(native?.['iterations']) && native['iterations'].some((each) => each?.type === 'compaction');
 

@@ -253,7 +253,7 @@ function writeError(output: string | ToolOutputPart[], wire: string | undefined)
   return media.length === 0 ? error : [{ type: 'input_text', text: error }, ...media];
 }
 
-/** Reads the `error` of a result of Gemini, which has nothing else. */
+/** Reads a result of Gemini that has only an `error`. */
 function readError(item: FunctionCallOutputItem): FunctionCallOutputItem {
   const result = typeof item.output === 'string' ? parseObject(item.output, 'arguments') : undefined;
   if (!result || Object.keys(result).join() !== 'error') return item;

@@ -233,8 +233,8 @@ function turnOffThinking(draft: MessagesDraft, body: WireBody, note: string): vo
 }
 
 /**
- * A model that needs its reasoning back does not reason on after calls of others. Without a signature, the reasoning of
- * earlier turns is not sent to a server that wants that of the present one.
+ * Turns the reasoning off if calls lack the reasoning that the server needs: of the whole conversation, or of the present
+ * turn. In the latter case, the unsigned reasoning of earlier turns is not sent.
  */
 function fitThoughts(draft: MessagesDraft, body: WireBody): void {
   const { back, off } = draft.dialect.reasoning_rules!;

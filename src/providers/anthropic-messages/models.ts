@@ -17,7 +17,7 @@ export interface ModelTraits {
 }
 
 const three: readonly ReasoningEffort[] = ['low', 'medium', 'high'];
-/** From 4.7 on. */
+/** The traits of models from 4.7 on. */
 const newest: ModelTraits = {
   maxTokens: 64_000,
   thinking: 'adaptive',

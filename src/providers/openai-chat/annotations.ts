@@ -1,6 +1,6 @@
 import type { Chunk } from '../../domain/chunks.ts';
 
-/** Bounds of what is remembered of the annotations of a response. */
+/** The maximum number of remembered annotations, and of characters of each. */
 const MAX_SEEN = 1000;
 const MAX_LENGTH = 4000;
 

@@ -131,7 +131,7 @@ function withName<Part extends object>(part: Part): Part {
  * choice 239.
  */
 function withoutId(item: unknown): unknown {
-  const { id: _, ...rest } = item as { id?: string }; // an item
+  const { id: _, ...rest } = item as { id?: string }; // items are objects
   return rest;
 }
 

@@ -26,7 +26,7 @@ const call: HostedForm = {
   progress: { started: ['in_progress'], completed: ['completed'], failed: ['failed'] },
   omits: new Set(['call_id']),
   argumentsEvent: 'response.mcp_call_arguments',
-  // Clients have objects alone, and a failure without a code, such as a time limit, is a text here.
+  // The types of clients have only objects. Failures without a code, such as a time limit, are texts until here.
   writeFields: ({ error, ...fields }) => ({
     ...fields,
     error: typeof error === 'string' ? writeToolError(error) : (error ?? null),

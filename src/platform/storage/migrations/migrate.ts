@@ -67,7 +67,7 @@ const migrationTable = 'headgate_migrations';
  * @throws with the remedy if another build made the schema and it cannot be brought up to date
  */
 export async function migrate<T>(db: Kysely<T>, last?: string, place?: string): Promise<void> {
-  // Kysely reads the columns of every table before it compares, which takes a tenth of a start.
+  // Kysely reads the columns of every table before it compares. That takes a tenth of the time of a start.
   if (last === undefined && isCurrent(await listDone(db))) return;
   const migrator = new Migrator({
     db,
