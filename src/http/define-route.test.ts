@@ -53,6 +53,19 @@ describe('a defined route', () => {
     await expect(call({ other: 1 })).rejects.toThrow('`name` is missing');
   });
 
+  it('keeps the status of a failed request', async () => {
+    let status: number | undefined;
+    const failing = route('POST', '/people', {
+      id: 'fail',
+      summary: 'Fail',
+      response: { status: 201, description: 'Nothing.' },
+      handle: () => Promise.reject(new GatewayError('conflict', 'It exists.')),
+    });
+    const reply = { code: (code: number) => (status = code) } as unknown as FastifyReply;
+    await expect(failing.bind(parts).handler({} as FastifyRequest, reply)).rejects.toThrow('It exists.');
+    expect(status).toBeUndefined();
+  });
+
   it('passes an empty object for an absent optional body, and nothing else', async () => {
     await expect(call(undefined)).rejects.toThrow('`name` is missing');
     await expect(call(null)).rejects.toThrow('`name` is missing');

@@ -10,7 +10,8 @@ import { actorOf, managementRoutes } from '../management/route.ts';
 import { deleted } from '../../openapi/shapes.ts';
 import { budgetList, oneBudget } from './shapes.ts';
 
-const intervalParam = { interval: oneOf('daily', 'weekly', 'monthly', 'lifetime') };
+const intervals = budgetIntervals.toReversed();
+const intervalParam = { interval: oneOf(...intervals) };
 const route = managementRoutes('Workspaces');
 
 /** Budgets of workspaces: at most one for each interval. @see docs/reference/management.md#workspaces */
@@ -75,6 +76,6 @@ function writeOne(found: WorkspaceBudgets) {
 function readInterval(wanted: string): BudgetInterval {
   const interval = budgetIntervals.find((known) => known === wanted);
   if (interval !== undefined) return interval;
-  const message = `"${wanted.slice(0, 100)}" is not one of ${budgetIntervals.toReversed().join(', ')}.`;
+  const message = `"${wanted.slice(0, 100)}" is not one of ${intervals.join(', ')}.`;
   throw invalidRequest([{ path: 'interval', message }]);
 }
