@@ -33,6 +33,7 @@ const models: [model: string, sent: Record<'none' | 'low' | 'high', Control>][] 
   ['moonshot/kimi-k2.7-code', nothing],
   ['moonshot/kimi-k3', graded],
   ['zai/glm-5.1', onOff('enabled')],
+  ['zai/glm-5v-turbo', onOff('enabled')],
   ['zai/glm-5.2', { none: { thinking: { type: 'disabled' } }, low: { effort: 'low' }, high: { effort: 'high' } }],
   ['zai/glm-5.3-flash', graded],
   ['zai/glm-4-plus', nothing],
