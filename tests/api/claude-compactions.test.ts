@@ -85,6 +85,26 @@ it.each([
   expect(data[0]!['total_cost']).toBeCloseTo(cost, 9);
 });
 
+it('is not part of the other counts of a response with several steps', async () => {
+  const call = { type: 'tool_use', id: 'toolu_1', name: 'router_datetime', input: {} };
+  const first = { ...reply, input_tokens: 40, output_tokens: 7, cache_read_input_tokens: 60 };
+  upstream.respond(json({ ...message, content: [call], stop_reason: 'tool_use', usage: first }));
+  upstream.respond(whole);
+  const response = await gateway.post('/messages', {
+    model: 'anthropic-messages/m',
+    max_tokens: 900,
+    messages: [question],
+    tools: [{ type: 'router:datetime' }],
+  });
+  expect(((await response.json()) as { usage: object }).usage).toMatchObject({
+    input_tokens: 23_040,
+    output_tokens: 1007,
+    cache_read_input_tokens: 560,
+    cache_creation_input_tokens: 0,
+    iterations: usage.iterations,
+  });
+});
+
 it('is part of the counts in other APIs, which have no iterations', async () => {
   upstream.respond(whole);
   const response = await gateway.post('/responses', { model: 'anthropic-messages/m', input: 'Go on.' });

@@ -35,8 +35,8 @@ export function writeMessageUsage(
     cache_read_input_tokens: read,
     output_tokens: output,
   };
-  if (hasCompactions(native)) {
-    for (const name of countNames) written[name] = readCount(native![name]) ?? 0; // there are counts
+  for (const compaction of listCompactions(native)) {
+    for (const name of countNames) written[name] = Math.max(0, written[name] - (readCount(compaction[name]) ?? 0));
   }
   if (details?.cache_creation) written['cache_creation'] ??= details.cache_creation;
   if (searches > 0) written['server_tool_use'] ??= { web_search_requests: searches, web_fetch_requests: 0 };
@@ -52,9 +52,9 @@ export function writeMessageUsage(
 
 const countNames = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'] as const;
 
-/** Whether there are compactions. The other counts of this format do not include them, so clients add them. */
-const hasCompactions = (native: Readonly<Record<string, unknown>> | undefined): boolean =>
-  Array.isArray(native?.['iterations']) && native['iterations'].some((each) => each?.type === 'compaction');
+/** Lists the counts of compactions. The other counts of this format do not include them, so clients add them. */
+const listCompactions = (native: Readonly<Record<string, unknown>> | undefined): Readonly<Record<string, unknown>>[] =>
+  Array.isArray(native?.['iterations']) ? native['iterations'].filter((each) => each?.type === 'compaction') : [];
 
 /** Removes the cost that a gateway behind this one reports. */
 export function withoutCost(counts: Readonly<Record<string, unknown>> | undefined): Record<string, unknown> {
