@@ -35,7 +35,7 @@ export function writeKeySettings(key: KeyRecord) {
 }
 
 /** The amounts of a key that follow from its ledger entries. */
-export function writeKeyAmounts(key: KeyRecord, spending: KeySpending) {
+function writeKeyAmounts(key: KeyRecord, spending: KeySpending) {
   return {
     limit_remaining: writeRemaining(key, spending),
     usage: usdOf(spending.ever),

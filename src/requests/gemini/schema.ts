@@ -118,7 +118,6 @@ export const geminiSchema = Type.Object({
 /** A body that has passed its check. */
 export type GeminiBody = Static<typeof geminiSchema>;
 export type GeminiConfig = Static<typeof generationConfig>;
-export type GeminiTool = Static<typeof tool>;
 export type GeminiPart = Static<typeof part>;
 export type GeminiContentBody = Static<typeof content>;
 

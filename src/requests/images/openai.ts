@@ -4,7 +4,7 @@ import { backgrounds, imageFormats, qualities } from '../../domain/images.ts';
 import type { FormPart } from '../../domain/form-part.ts';
 import { parseJson } from '../../domain/parse-json.ts';
 import { isObject } from '../../schema/by-kind.ts';
-import { mediaUrl, oneOf } from '../../schema/shapes.ts';
+import { oneOf } from '../../schema/shapes.ts';
 import { imageSchema } from './schema.ts';
 
 /** Values of the request that the response repeats or depends on. */
@@ -33,12 +33,6 @@ const shared = {
 
 /** The body of `POST /images/generations`. @see docs/reference/images.md#the-paths-of-openai */
 export const generationSchema = Type.Object(shared);
-
-/** The JSON body of `POST /images/edits`. */
-export const editSchema = Type.Object({
-  ...shared,
-  images: Type.Array(Type.Object({ image_url: mediaUrl }), { maxItems: 16 }),
-});
 
 /** The form of `POST /images/edits`. A form with one image has a list of one. */
 export const editForm = Type.Object({

@@ -137,7 +137,8 @@ function readResponses(body: ResponsesBody): Seen {
   const missing = calls.find((id) => !results.includes(id));
   const orphan = results.find((id) => !calls.includes(id));
   const long = input.findIndex(({ id }) => typeof id === 'string' && id.length > 64);
-  if (long !== -1) seen.fault = `Invalid 'input[${long}].id': string too long. Expected a string with maximum length 64.`;
+  if (long !== -1)
+    seen.fault = `Invalid 'input[${long}].id': string too long. Expected a string with maximum length 64.`;
   if (missing !== undefined) seen.fault = `No tool output found for function call ${missing}.`;
   if (orphan !== undefined) seen.fault = `No tool call found for function call output with call_id ${orphan}.`;
   return seen;

@@ -79,9 +79,6 @@ const families = {
 
 export type ToolFamily = keyof typeof families;
 
-/** The families, for docs. */
-export const toolFamilies = Object.keys(families) as readonly ToolFamily[];
-
 const dated = /^([a-z_][a-z0-9_]*?)(?:_(\d{8}))?$/;
 
 /** Whether the gateway runs a tool of a type. */

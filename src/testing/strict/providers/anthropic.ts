@@ -8,7 +8,7 @@ import type { StrictRules } from '../rules.ts';
  * BerriAI/litellm#3286 (stops), vybestack/llxprt-code#2130 (images), cnighswonger/claude-code-cache-fix#44 (marks),
  * BerriAI/litellm#35811 and #21045 (format), BerriAI/litellm#5063 (input)
  */
-export const claudeRules: StrictRules = {
+const claudeRules: StrictRules = {
   halfCharacters: 'The request body is not valid JSON: no low surrogate in string: line 1 column 100 (char 99)',
   fields: {
     known: [
