@@ -43,11 +43,7 @@ const families: readonly [RegExp, ModelTraits][] = [
   ],
   [/^claude-opus-4-5/, { maxTokens: 64_000, thinking: 'budget', efforts: three, summarizes: true }],
   [
-    /^claude-(?:opus|sonnet|haiku)-4-6/,
-    { maxTokens: 64_000, thinking: 'adaptive', takesBudget: true, efforts: [...three, 'max'], summarizes: true },
-  ],
-  [
-    /^claude-mythos-preview/,
+    /^claude-(?:(?:opus|sonnet|haiku)-4-6|mythos-preview)/,
     { maxTokens: 64_000, thinking: 'adaptive', takesBudget: true, efforts: [...three, 'max'], summarizes: true },
   ],
   [/^claude-(?:fable|mythos)-/, { ...newest, alwaysThinks: true }],
