@@ -203,9 +203,9 @@ describe('the time', () => {
   };
 
   it('of a socket is limited, once its responses are complete', async () => {
-    await using made = await withTimes({ socket_lifetime_ms: 100 });
+    await using made = await withTimes({ socket_lifetime_ms: 1500 });
     const socket = await open(made.gateway);
-    socket.send({ type: 'response.create', ...slow });
+    socket.send({ type: 'response.create', ...slow, input: slow.input.replace('slow 20', 'slow 250') });
     await readUntil(socket, 'response.completed');
     const event = await readUntil(socket, 'error');
     expect(event).toMatchObject(limitReached);
@@ -221,7 +221,7 @@ describe('the time', () => {
   });
 
   it('of a client that does not react to pings is limited', async () => {
-    await using made = await withTimes({ socket_ping_ms: 20 });
+    await using made = await withTimes({ socket_ping_ms: 1500 });
     const [present, absent] = [
       await open(made.gateway),
       await openSocket(`${made.gateway.baseUrl}/responses`, made.gateway.key, { autoPong: false }),

@@ -233,7 +233,7 @@ describe.each<WireName>(['openai-chat', 'openai-responses'])('%s, a long stream 
 
 describe('small values that a provider makes long or many', () => {
   it('a body with very many annotations is a failure', async () => {
-    const annotations = Array.from({ length: 5000 }, () => ({ type: 'file_path' }));
+    const annotations = Array.from({ length: 5000 }, (_, index) => ({ type: 'file_path', index }));
     const choice = { index: 0, message: { role: 'assistant', content: 'a', annotations }, finish_reason: 'stop' };
     lab.upstream.always(json({ choices: [choice] }));
 
