@@ -1,6 +1,6 @@
 import type { Chunk } from '../../domain/chunks.ts';
 import { readDataUrl } from '../../domain/data-url.ts';
-import { claudeFormat } from '../../domain/thought-signature.ts';
+import { claudeFormat, signatureFormat } from '../../domain/thought-signature.ts';
 import { invalidUpstreamData } from '../kit/invalid-data.ts';
 import { ThinkTags } from '../kit/think-tags.ts';
 import { readAnnotation, readCitations } from './annotations.ts';
@@ -26,6 +26,8 @@ export class MessageReader {
   private calls: CallReader | undefined; // most responses have none
   private images = 0;
   private readonly annotations = new Set<string>();
+  /** The last signature of Gemini in `reasoning_details`. */
+  private signature: string | undefined;
   private annotated = false;
   private readonly thinking: ThinkTags | undefined;
   private isThinking = false; // reasoning without a signature so far
@@ -142,9 +144,9 @@ export class MessageReader {
     if (pieces) {
       for (const [place, piece] of (pieces as ChatToolCallPiece[]).entries()) {
         this.textIsLast = false;
-        for (const block of late?.get(String(piece?.id)) ?? []) chunks.push(block);
+        for (const block of late?.get(String(piece?.id)) ?? []) this.pushBlock(block, chunks);
         this.calls ??= new CallReader(this.readerContext, this.dropped);
-        this.calls.read(piece ?? {}, chunks, isWhole ? place : undefined);
+        this.calls.read(piece ?? {}, chunks, { place: isWhole ? place : undefined, signature: this.signature });
       }
     }
   }
@@ -176,8 +178,13 @@ export class MessageReader {
       if (!hasText) this.addReasoning(plain, chunks); // before its seal
     } else if (plain !== undefined) this.dropped.add('message.reasoning');
     if (blocks.length > 0) this.textIsLast = false;
-    for (const block of blocks) chunks.push(block);
+    for (const block of blocks) this.pushBlock(block, chunks);
     return before;
+  }
+
+  private pushBlock(block: Chunk, chunks: Chunk[]): void {
+    if (block.type === 'reasoning_seal' && block.format === signatureFormat) this.signature = block.encryptedContent;
+    chunks.push(block);
   }
 
   /**

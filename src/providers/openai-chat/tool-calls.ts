@@ -51,11 +51,12 @@ export class CallReader {
    * Reads a piece of a call.
    *
    * @param piece an entry of `tool_calls`, complete or partial
-   * @param place index in the list of a buffered message, where every entry is a separate call
+   * @param known.place index in the list of a buffered message, where every entry is a separate call
+   * @param known.signature the last signature in `reasoning_details`. Gateways repeat it on the call.
    */
-  read(piece: ChatToolCallPiece, chunks: Chunk[], place?: number): void {
+  read(piece: ChatToolCallPiece, chunks: Chunk[], known: { place?: number; signature?: string } = {}): void {
     const id = piece.id ? String(piece.id) : '';
-    const call = this.findCall(piece, id, place ?? piece.index);
+    const call = this.findCall(piece, id, known.place ?? piece.index);
     if (id !== '' && call.id === '') {
       call.callId = takeCallId(id, this.callIds);
       call.id = id;
@@ -65,7 +66,8 @@ export class CallReader {
       if (key === 'id' || key === 'index' || key === 'type' || key === 'function') continue;
       const signature = key === 'extra_content' ? findThoughtSignature(piece[key]) : undefined;
       if (signature !== undefined && !call.open) {
-        chunks.push({ type: 'reasoning_seal', format: signatureFormat, encryptedContent: signature });
+        if (signature !== known.signature)
+          chunks.push({ type: 'reasoning_seal', format: signatureFormat, encryptedContent: signature });
         continue;
       }
       if (piece[key] !== null) this.dropped.add(`message.tool_calls[].${key}`);
