@@ -15,7 +15,7 @@ type Gateway = Pick<Lab['gateway'], 'baseUrl' | 'key'>;
 const open = (gateway: Gateway = lab.gateway, key = gateway.key): Promise<TestSocket> =>
   openSocket(`${gateway.baseUrl}/responses`, key);
 const echo = { model: 'simulator/echo', input: 'hello' };
-const slow = { model: 'simulator/echo', input: '[[slow 20]] one two three four five six seven eight nine ten' };
+const slow = { model: 'simulator/echo', input: '[[slow 150]] one two three four five six seven eight nine ten' };
 /** Reads up to an event of a type. */
 async function readUntil(socket: TestSocket, type: string): Promise<SocketEvent> {
   for (;;) {
@@ -205,7 +205,7 @@ describe('the time', () => {
   it('of a socket is limited, once its responses are complete', async () => {
     await using made = await withTimes({ socket_lifetime_ms: 1500 });
     const socket = await open(made.gateway);
-    socket.send({ type: 'response.create', ...slow, input: slow.input.replace('slow 20', 'slow 250') });
+    socket.send({ type: 'response.create', ...slow, input: slow.input.replace('slow 150', 'slow 250') });
     await readUntil(socket, 'response.completed');
     const event = await readUntil(socket, 'error');
     expect(event).toMatchObject(limitReached);
