@@ -90,10 +90,11 @@ export const routesOf =
     path: Path,
     fields: RouteFields<Parts, Path, Body, Schema>,
   ): DefinedRoute<Parts> => {
-    const { body, params, response, handle, open, ...described } = { ...api, ...fields };
-    const { permission, errors, hasMediaTypeError, isGlobal, bodyIsOptional, readsBody, takesForms, takesInterns } =
-      described;
-    const { limitBody, isOffered } = api;
+    const { base, permission, limitBody, isOffered, errors, hasMediaTypeError, isGlobal, ...described } = {
+      ...api,
+      ...fields,
+    };
+    const { bodyIsOptional, readsBody, takesForms, takesInterns, body, params, handle, open, ...operation } = described;
     const create =
       (parts: Parts): Route['handler'] =>
       async (request, reply) => {
@@ -104,15 +105,14 @@ export const routesOf =
           params: request.params as Record<ParamNames<Path>, string>,
           body: checked,
         });
-        if (response.status !== undefined) reply.code(response.status);
+        if (operation.response.status !== undefined) reply.code(operation.response.status);
         return result;
       };
-    const place = { method, path: `${api.base}${path}`, permission, takesInterns };
+    const place = { method, path: `${base}${path}`, permission, takesInterns };
     return {
       ...place,
       operation: {
-        ...described,
-        response,
+        ...operation,
         ...(params && { path: params }),
         ...(body && { body: { ...body, schema: body.check ? body.check.schema : body.schema } }),
       },

@@ -25,7 +25,7 @@ interface Row {
   /** The cost that the provider itself reported, in dollars. */
   noted?: number;
   /** Further fields of `GET /generation`. */
-  booked?: Record<string, unknown>;
+  recorded?: Record<string, unknown>;
 }
 
 const chat = (usage: object | null, more: object = {}): ScriptedResponse =>
@@ -136,7 +136,7 @@ const openai: Row[] = [
     ask: { service_tier: 'priority' },
     answer: responses({ input_tokens: 100, output_tokens: 10, total_tokens: 110 }, { service_tier: 'priority' }),
     expected: [500_000, 300_000], // 100 × $5; 10 × $30
-    booked: { service_tier: 'priority' },
+    recorded: { service_tier: 'priority' },
   },
   {
     name: 'the priority tier, served in the default one because traffic rose too fast',
@@ -144,7 +144,7 @@ const openai: Row[] = [
     ask: { service_tier: 'priority' },
     answer: responses({ input_tokens: 100, output_tokens: 10, total_tokens: 110 }, { service_tier: 'default' }),
     expected: [250_000, 150_000], // 100 × $2.50; 10 × $15
-    booked: { service_tier: 'default' },
+    recorded: { service_tier: 'default' },
   },
   {
     name: 'nothing asked, and served in the priority tier by a setting of the project',
@@ -165,14 +165,14 @@ const openai: Row[] = [
     ask: { service_tier: 'flex' },
     answer: responses(partlyCached, { service_tier: 'flex' }),
     expected: [80_000, 100_000], // 600 × $0.125 + 400 × $0.0125 = 75,000 + 5,000; 100 × $1
-    booked: { service_tier: 'flex' },
+    recorded: { service_tier: 'flex' },
   },
   {
     name: 'nothing asked, and served in the flex tier by a setting of the project',
     model: 'openai/gpt-5-nano',
     answer: responses({ input_tokens: 1000, output_tokens: 100, total_tokens: 1100 }, { service_tier: 'flex' }),
     expected: [25_000, 20_000], // 1000 × $0.025; 100 × $0.20
-    booked: { service_tier: 'flex' },
+    recorded: { service_tier: 'flex' },
   },
   {
     name: 'the flex tier beyond the length at which prices rise',
@@ -186,7 +186,7 @@ const openai: Row[] = [
     model: 'openai/gpt-5-nano',
     answer: responses({ input_tokens: 1000, output_tokens: 100, total_tokens: 1100 }, { service_tier: 'scale' }),
     expected: [50_000, 40_000], // 1000 × $0.05; 100 × $0.40
-    booked: { service_tier: 'scale' },
+    recorded: { service_tier: 'scale' },
   },
   {
     name: 'searches that the provider counts',
@@ -222,7 +222,7 @@ const openai: Row[] = [
     model: 'openai/gpt-5-mini',
     answer: responses({ input_tokens: 0, output_tokens: 0, total_tokens: 0 }),
     expected: [500, 4000], // 2 × $0.25; 2 × $2
-    booked: { usage_estimated: true },
+    recorded: { usage_estimated: true },
   },
   {
     name: 'more cached beside the input than in it, and more reasoning than output',
@@ -235,7 +235,7 @@ const openai: Row[] = [
       total_tokens: 20,
     }),
     expected: [277_225, 20_000], // 999 × $0.025 + 1009 × $0.25; 10 × $2
-    booked: { usage_estimated: true },
+    recorded: { usage_estimated: true },
   },
 ];
 
@@ -255,7 +255,7 @@ const anthropic: Row[] = [
     }),
     // 100 × $2 + 1000 × $2.50 + 2000 × $4 + 5000 × $0.10 = 200,000 + 2,500,000 + 8,000,000 + 500,000; 200 × $10
     expected: [11_200_000, 2_000_000],
-    booked: { tokens_prompt: 8100, native_tokens_cached: 5000, service_tier: 'default' },
+    recorded: { tokens_prompt: 8100, native_tokens_cached: 5000, service_tier: 'default' },
   },
   {
     name: 'the same in the two parts of a stream',
@@ -314,14 +314,14 @@ const anthropic: Row[] = [
     model: 'anthropic/claude-sonnet-5',
     answer: claude({ input_tokens: 50, output_tokens: 100, output_tokens_details: { thinking_tokens: 80 } }),
     expected: [100_000, 1_000_000], // 50 × $2; 100 × $10
-    booked: { native_tokens_reasoning: 80 },
+    recorded: { native_tokens_reasoning: 80 },
   },
   {
     name: 'capacity that was bought in advance: the list has no other price',
     model: 'anthropic/claude-sonnet-4.6',
     answer: claude({ input_tokens: 100, output_tokens: 10, service_tier: 'priority' }),
     expected: [300_000, 150_000], // 100 × $3; 10 × $15
-    booked: { service_tier: 'priority' },
+    recorded: { service_tier: 'priority' },
   },
 ];
 
@@ -438,7 +438,7 @@ const others: Row[] = [
       { service_tier: 'on_demand', x_groq: { id: 'req_1' } },
     ),
     expected: [135_000, 60_000], // 800 × $0.15 + 200 × $0.075 = 120,000 + 15,000; 100 × $0.60
-    booked: { service_tier: 'default' },
+    recorded: { service_tier: 'default' },
   },
   {
     name: 'DeepSeek: hits and misses',
@@ -635,7 +635,7 @@ const own: Row[] = [
     }),
     // 10 × $1.50; (10 + 100) × $7.50 + 1120 × $30 = 825,000 + 33,600,000
     expected: [15_000, 34_425_000],
-    booked: { native_tokens_completion_images: 1120 },
+    recorded: { native_tokens_completion_images: 1120 },
   },
   {
     name: 'pictures that were read at a price of their own, and one that was made',
@@ -683,14 +683,14 @@ const own: Row[] = [
     },
     answer: chat({ prompt_tokens: 500, completion_tokens: 10, total_tokens: 510 }),
     expected: [2_500_000, 20_000], // 500 × $1 + 2 × 1,000,000; 10 × $2
-    booked: { num_media_prompt: 2 },
+    recorded: { num_media_prompt: 2 },
   },
   {
-    name: 'an own key: booked at the price of the list, which is what its owner pays',
+    name: 'an own key: recorded at the price of the list, which is what its owner pays',
     model: 'mistralai/ministral-8b-2512',
     answer: chat({ prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 }),
     expected: [150_000, 15_000], // 1000 × $0.15; 100 × $0.15
-    booked: { is_byok: true, upstream_inference_cost: 0.000165 },
+    recorded: { is_byok: true, upstream_inference_cost: 0.000165 },
   },
   {
     name: 'an own key whose provider says what it asks',
@@ -698,7 +698,7 @@ const own: Row[] = [
     answer: chat({ prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100, cost: 0.0002 }),
     expected: [150_000, 15_000],
     noted: 0.0002,
-    booked: { is_byok: true },
+    recorded: { is_byok: true },
   },
 ];
 
@@ -780,7 +780,7 @@ describe('an answer costs what the price list says', () => {
       total_cost: total,
       usage_estimated: false,
       ...(row.noted === undefined ? undefined : { upstream_inference_cost: row.noted }),
-      ...row.booked,
+      ...row.recorded,
     });
   });
 

@@ -158,8 +158,8 @@ function createResponseReader({ reasoningFormat, keepsFormat = false, offered }:
   }
 
   /**
-   * Leaves out a call of a custom tool that the client did not offer, if its API has no form for it: xAI reports the steps
-   * of its own searches as such calls, and has run them. The name of the call is listed.
+   * Leaves out a call of a custom tool that the client did not offer, if the API of the client has no form for it. xAI reports
+   * the steps of its own searches as such calls, and has already run them. `dropped_upstream_fields` has the name of the call.
    *
    * @see https://docs.x.ai/docs/guides/tools/overview
    */
