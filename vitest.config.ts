@@ -69,7 +69,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 * patience } },
     maxWorkers: 5, // the tests start servers and wait for them: on two cores, two workers leave a part of them idle
     isolate: false, // otherwise each file imports everything again, which takes a third of the CPU time
-    setupFiles: ['avoid-midnight.ts', 'wait-longer.ts', 'keep-memory.ts', 'seed-properties.ts'].map((file) =>
+    setupFiles: ['avoid-midnight.ts', 'wait-longer.ts', 'seed-properties.ts'].map((file) =>
       join(import.meta.dirname, 'tests/setup', file),
     ),
     globalSetup: join(import.meta.dirname, 'tests/setup/bundle-libraries.ts'),

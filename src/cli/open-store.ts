@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { correctClock } from '../domain/clock.ts';
 import { ClockWatch } from '../platform/clock-watch.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { findMissingFile, findStoreFile } from './describe-store.ts';
@@ -86,7 +87,12 @@ async function openAndUse<Result>(
 
 /** Uses the store and closes it. Times that a command stores or compares follow the clock of the store. */
 async function useAndClose<Result>(storage: Storage, use: (storage: Storage) => Promise<Result>): Promise<Result> {
-  const clock = new ClockWatch({ readTime: () => storage.readTime(), onSkew() {}, onAgreement() {} });
+  const clock = new ClockWatch({
+    readTime: () => storage.readTime(),
+    correct: correctClock,
+    onSkew() {},
+    onAgreement() {},
+  });
   try {
     await clock.open();
     return await use(storage);

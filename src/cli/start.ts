@@ -11,7 +11,7 @@ import {
 import type { Config } from '../config/schema.ts';
 import { type ConfigReport, watchConfig } from '../config/watch.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
-import type { Gateway } from '../gateway.ts';
+import type { OpenedGateway } from '../gateway.ts';
 import { recordAddress } from '../platform/data-folder/data-folder.ts';
 import { isPretty } from '../platform/telemetry/log-format.ts';
 import type { Primary } from '../workers/primary.ts';
@@ -86,7 +86,7 @@ export async function start(
 }
 
 /** Starts one process, or several under a primary. */
-type Serving = Pick<Gateway, 'start' | 'reload' | 'log' | 'close'> & {
+type Serving = Pick<OpenedGateway, 'start' | 'reload' | 'log' | 'close'> & {
   drain(): MaybePromise<number>;
 } & Partial<Pick<Primary, 'failed'>>;
 
@@ -94,8 +94,13 @@ type Serving = Pick<Gateway, 'start' | 'reload' | 'log' | 'close'> & {
 async function create({ config, dataDir, file }: LoadedConfig): Promise<Serving> {
   const workers = config.server.workers || availableParallelism();
   if (workers === 1) {
-    const { createGateway } = await import('../gateway.ts');
-    return createGateway({ config, dataDir, file });
+    const [{ openGateway }, { tuneProcess }] = await Promise.all([
+      import('../gateway.ts'),
+      import('../compose/tune-process.ts'),
+    ]);
+    const gateway = await openGateway({ config, dataDir, file, ownsProcess: true });
+    tuneProcess(gateway);
+    return gateway;
   }
   const { createPrimary } = await import('../workers/primary.ts');
   return createPrimary({ config, dataDir, file, workers });

@@ -3,18 +3,13 @@ import type { ContainerSettings, OpenEgress } from '../containers/container-part
 import { createContainers, type RunningContainers } from '../containers/create-containers.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { sweepContainers } from '../management/containers/sweep-containers.ts';
-import type { FileParts } from '../management/files/parts.ts';
 import { nanoUsdOf } from '../metering/cost.ts';
-import type { Bus } from '../platform/bus/bus.ts';
 import { repeatHourly } from '../platform/hourly.ts';
-import type { Outbound } from '../platform/outbound/outbound.ts';
 import type { SandboxDriver, SandboxLimits } from '../platform/sandbox/sandbox.ts';
-import type { ContainerStore } from '../platform/storage/ports/containers.ts';
-import type { WriteLog } from '../platform/telemetry/log-messages.ts';
-import type { SandboxNumbers } from '../platform/telemetry/sandbox-numbers.ts';
 import { createEgress, type OpenProxy } from './create-egress.ts';
 import { createSandboxDriver } from './create-sandbox-driver.ts';
 import { createSocketProxies } from './create-socket-proxies.ts';
+import type { Base } from './open-base.ts';
 
 /** The containers of workspaces, and what the runtime of interns shares with them. */
 export interface OpenedContainers {
@@ -24,35 +19,16 @@ export interface OpenedContainers {
   openEgress: OpenEgress | undefined;
 }
 
-export interface OpenContainersParts {
-  config: () => Config;
-  store: ContainerStore;
-  files: FileParts;
-  dataDir: string;
-  /** The configuration file, which commands must not see. */
-  file: string | undefined;
-  bus: Bus;
-  outbound: Outbound;
-  log: WriteLog;
-  numbers: SandboxNumbers;
-  /** Replaces the driver of the configuration. */
-  driver: SandboxDriver | undefined;
-  /** Whether it removes what is left of containers. One of several workers does so for all. */
-  cleans: boolean;
-  /** Number of the worker; 0 without workers. */
-  slot: number;
-}
-
 const DAY_MS = 86_400_000;
 
 /** Opens the containers of workspaces. @param resources collects the resources to close at the end */
-export async function openContainers(
-  parts: OpenContainersParts,
-  resources: AsyncDisposableStack,
-): Promise<OpenedContainers> {
-  const { config, store, files, dataDir, file, bus, log, numbers, cleans, outbound } = parts;
-  const chosen = parts.driver
-    ? { driver: parts.driver }
+export async function openContainers(base: Base, resources: AsyncDisposableStack): Promise<OpenedContainers> {
+  const { config, files, bus, log, outbound, isFirst } = base;
+  const { dataDir, file, sandboxDriver } = base.options;
+  const { containers: store } = base.storage;
+  const { sandboxes: numbers } = base.telemetry;
+  const chosen = sandboxDriver
+    ? { driver: sandboxDriver }
     : await createSandboxDriver({ config: config(), dataDir, file });
   const driver = 'driver' in chosen ? chosen.driver : undefined;
   const problem = 'problem' in chosen ? chosen.problem : undefined;
@@ -61,7 +37,7 @@ export async function openContainers(
     resources.defer(() => driver.close().catch((error: unknown) => log('sandbox stop failed', { err: error })));
     void driver.removeLeftovers().catch((error: unknown) => log('sandbox stop failed', { err: error }));
   }
-  const openProxy = driver && (await chooseProxies(driver.kind, parts, resources));
+  const openProxy = driver && (await chooseProxies(driver.kind, base, resources));
   const openEgress = openProxy && createEgress({ outbound, counts: numbers.egress, log, openProxy });
   const containers = createContainers({
     driver,
@@ -79,7 +55,7 @@ export async function openContainers(
   resources.defer(() => containers.close());
   numbers.driver = driver?.kind ?? 'none';
   numbers.running = () => containers.running;
-  if (cleans) {
+  if (isFirst) {
     const retentionMs = () => config().tools.sandbox.retention_days * DAY_MS;
     const sweep = repeatHourly(
       (signal) => sweepContainers({ store, objects: files.objects, retentionMs, now }, signal),
@@ -93,7 +69,7 @@ export async function openContainers(
 /** @returns undefined: sandboxes of this kind have no network */
 async function chooseProxies(
   kind: SandboxDriver['kind'],
-  { config, slot, log }: OpenContainersParts,
+  { config, options, log }: Base,
   resources: AsyncDisposableStack,
 ): Promise<OpenProxy | undefined> {
   if (kind === 'simulation') return undefined;
@@ -101,7 +77,7 @@ async function chooseProxies(
   const { egress } = config().tools.sandbox.kubernetes;
   if (!egress) return undefined;
   const { openPodProxies } = await import('./open-pod-proxies.ts');
-  return await openPodProxies({ ...egress, port: egress.port + slot, log }, resources);
+  return await openPodProxies({ ...egress, port: egress.port + (options.slot?.slot ?? 0), log }, resources);
 }
 
 /** Returns the limits of sandboxes that start now. */

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { currentTimeMs } from '../domain/clock.ts';
+import { correctClock, currentTimeMs } from '../domain/clock.ts';
 import { ClockWatch, describeSkew } from './clock-watch.ts';
 
 const hour = 3_600_000;
@@ -24,6 +24,7 @@ async function open(differenceMs: number) {
       if (store.isGone) throw new Error('gone');
       return Date.now() + store.differenceMs;
     },
+    correct: correctClock,
     onSkew: (aheadMs) => told.push(Math.round(aheadMs / hour)),
     onAgreement: () => told.push('agreement'),
   });

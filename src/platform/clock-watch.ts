@@ -1,9 +1,10 @@
 import { performance } from 'node:perf_hooks'; // the global is a getter
-import { correctClock } from '../domain/clock.ts';
 
 export interface ClockWatchParts {
   /** Unix milliseconds by the shared clock of all hosts. */
   readTime: () => Promise<number>;
+  /** Called with the milliseconds by which the clock of this host is to be put back; negative: forward. */
+  correct: (ms: number) => void;
   /**
    * Called when this host differs by more than a minute, once per streak.
    *
@@ -48,7 +49,7 @@ export class ClockWatch {
   close(): void {
     this.closed = true;
     clearTimeout(this.timer);
-    correctClock(0);
+    this.parts.correct(0);
   }
 
   private async measure(): Promise<void> {
@@ -60,7 +61,7 @@ export class ClockWatch {
     this.aheadMs = hostMs + halfTripMs - storeMs;
     if (Math.abs(this.aheadMs - this.correctionMs) > halfTripMs + TOLERANCE_MS) {
       this.correctionMs = Math.abs(this.aheadMs) > TOLERANCE_MS ? Math.round(this.aheadMs) : 0;
-      correctClock(this.correctionMs);
+      this.parts.correct(this.correctionMs);
     }
     const isSkewed = Math.abs(this.aheadMs) > NOTED_SKEW_MS;
     if (isSkewed && !this.isNoted) this.parts.onSkew(this.aheadMs);

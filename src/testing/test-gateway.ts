@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../config/load.ts';
 import type { ResponseEvent } from '../domain/events.ts';
-import { createGateway, type Gateway, type GatewayOptions } from '../gateway.ts';
+import type { GatewayOptions } from '../compose/options.ts';
+import { openGateway, type OpenedGateway } from '../gateway.ts';
 import { openSqliteStorage } from '../platform/storage/sqlite/open.ts';
 
 /** A whole gateway on loopback, with its own store and journal, as a client sees it. */
@@ -18,7 +19,7 @@ export interface TestGateway {
   readonly organizationKey: string;
   readonly managementKey: string;
   readonly dataDir: string;
-  readonly gateway: Gateway;
+  readonly gateway: OpenedGateway;
   /** POSTs JSON under `/api/v1` with the inference key. A string or bytes are sent unchanged. */
   post(path: string, body: unknown, options?: RequestOptions): Promise<Response>;
   get(path: string, options?: RequestOptions): Promise<Response>;
@@ -74,9 +75,10 @@ export async function testGateway(
   const isEmbedded = parts['storage'] === undefined;
   if (dataDir === undefined && isEmbedded)
     writeFileSync(join(folder, databaseName), await readEmptyDatabase(), { mode: 0o600 });
-  const gateway = await createGateway({
+  const gateway = await openGateway({
     config: readParts(parts, folder),
     dataDir: folder,
+    ownsProcess: true,
     ...ports,
   });
   const { url } = await gateway.start();

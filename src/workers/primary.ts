@@ -16,7 +16,7 @@ import { listSecrets } from '../config/list-secrets.ts';
 import type { Config } from '../config/schema.ts';
 import { createId } from '../domain/ids.ts';
 import { moduleUrl } from '../domain/module-url.ts';
-import type { Gateway } from '../gateway.ts';
+import type { OpenedGateway } from '../gateway.ts';
 import { writeUrl } from '../http/write-url.ts';
 import type { OrphanedRecords } from '../metering/journal-lines.ts';
 import {
@@ -62,7 +62,7 @@ export interface PrimaryOptions {
  * A gateway of several workers, and this process, which serves no requests. It owns the resources that must exist only
  * once.
  */
-export interface Primary extends Pick<Gateway, 'start' | 'reload' | 'log' | 'close'> {
+export interface Primary extends Pick<OpenedGateway, 'start' | 'reload' | 'log' | 'close'> {
   /** As for a single gateway. The longest time of a worker counts. */
   drain(): Promise<number>;
   /** Rejects when workers end repeatedly. */
@@ -93,7 +93,7 @@ const HANG_MS = 5000;
 const SAVE_MS = 2000;
 
 /**
- * Creates the services of this process for the workers, as `createGateway` does for a single process. `start` starts
+ * Creates the services of this process for the workers, as `openGateway` does for a single process. `start` starts
  * the workers.
  */
 export async function createPrimary(options: PrimaryOptions): Promise<Primary> {
@@ -129,7 +129,7 @@ async function assemble(
   });
   resources.defer(() => storage.close().catch((error) => log('store close failed', { err: error })));
   resources.defer(endOutages);
-  await openClock({ storage, url, log }, resources);
+  await openClock({ storage, url, log, corrects: true }, resources);
   await storage.migrate();
   if (!isSharedStore(url)) {
     // Those of processes that were killed.
@@ -137,7 +137,7 @@ async function assemble(
     await storage.jobs.releaseAllJobs();
   }
   const logDisabledKeys = (keys: string | undefined): void => void (keys && log('bootstrap keys disabled', { keys }));
-  const modules = await openPluginModules({ modules: config.plugins.modules, log }, resources);
+  const modules = await openPluginModules({ modules: config.plugins.modules, log, keepsProcess: true }, resources);
   logDisabledKeys(await runBootstrap(storage, config, modules.settings));
 
   await removeInterruptedUploads(openObjects(config), { config: () => config, dataDir, log });

@@ -1,4 +1,5 @@
-import { createGateway, type Gateway } from '../gateway.ts';
+import { tuneProcess } from '../compose/tune-process.ts';
+import { openGateway, type OpenedGateway } from '../gateway.ts';
 import { channelToPrimary } from '../platform/cluster/channel.ts';
 import { takeConnections } from '../platform/cluster/connection-dispatcher.ts';
 import { openPeer } from '../platform/cluster/peer.ts';
@@ -10,14 +11,14 @@ import { serviceNames, type WorkerService } from './services.ts';
  */
 
 const primary = openPeer(channelToPrimary());
-let gateway: Gateway | undefined;
+let gateway: OpenedGateway | undefined;
 let commit: (() => Promise<void>) | undefined;
 
 /** Interval of metric reports. A killed worker loses at most the counts of this time. */
 const TELL_MS = 1000;
 
 /** @throws if the primary calls before it has opened the gateway, which is a bug */
-function getGateway(): Gateway {
+function getGateway(): OpenedGateway {
   if (!gateway) throw new Error('This worker has no gateway yet.');
   return gateway;
 }
@@ -27,8 +28,9 @@ const close = (): Promise<void> => (closing ??= gateway?.close() ?? Promise.reso
 
 const service: WorkerService = {
   async open({ config, dataDir, file, slot }) {
-    gateway = await createGateway({ config, dataDir, file, slot: { ...slot, primary } });
-    const serve = await gateway.startBehind();
+    gateway = await openGateway({ config, dataDir, file, ownsProcess: true, slot: { ...slot, primary } });
+    const { connect } = await gateway.startBehind();
+    tuneProcess(gateway);
     const { collectCounters } = gateway;
     setInterval(() => primary.tell(serviceNames.numbers, 'see', collectCounters()), TELL_MS).unref();
     takeConnections(
@@ -36,7 +38,7 @@ const service: WorkerService = {
         taken: (connection) => primary.tell(serviceNames.dispatcher, 'taken', connection),
         closed: () => primary.tell(serviceNames.dispatcher, 'closed'),
       },
-      serve,
+      connect,
     );
   },
   async prepareReload(config) {

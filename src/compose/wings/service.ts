@@ -1,0 +1,63 @@
+import { createHealthHandler, createReadyHandler } from '../../api/health/handler.ts';
+import { createReadinessCheck, type Readiness } from '../../api/health/readiness.ts';
+import { createMetricsHandler } from '../../api/metrics/handler.ts';
+import { createOpenApiHandler } from '../../api/openapi/handler.ts';
+import { type ApiParts, definedRoutes } from '../../api/routes.ts';
+import { isLoopback } from '../../platform/telemetry/is-loopback.ts';
+import { type PrimaryService, serviceNames } from '../../workers/services.ts';
+import type { Base } from '../open-base.ts';
+import { POLLED_MS } from '../time-limits.ts';
+
+/** The pages about the gateway itself. */
+export interface Service {
+  routes: Pick<ApiParts, 'gateway'>;
+  /** Finds whether this process accepts requests, and its problems. */
+  checkReadiness: () => Promise<Readiness>;
+  /** Whether somebody has asked for the readiness lately. */
+  isPolled: () => boolean;
+}
+
+/** Opens the health checks, the metrics and the OpenAPI document. */
+export function openService(base: Base): Service {
+  const { config, state, accounting, accounts, telemetry, clock, version, host } = base;
+  const { ledger } = accounting;
+  const { access, describeCounters } = accounts;
+  const primary = base.options.slot?.primary.use<PrimaryService>(serviceNames.primary);
+  const read = createReadinessCheck({
+    isDraining: () => state.phase !== 'serving',
+    blockedSinceMs: ledger.findBlockedSinceMs,
+    ping: base.pingStore,
+    storeLostSinceMs: base.storeLostSinceMs,
+    checkFresh: () => access.checkFresh(config().storage.grace_ms),
+    lastRead: () => ({ atMs: access.seenAtMs, ageMs: access.ageMs }),
+    notStoredSinceMs: () => ledger.notStoredSinceMs,
+    describeCounters,
+    clockAheadMs: () => clock?.aheadMs ?? 0,
+  });
+  let polledAtMs = Number.NEGATIVE_INFINITY;
+  const checkReadiness = (): Promise<Readiness> => {
+    polledAtMs = performance.now();
+    return read();
+  };
+  return {
+    checkReadiness,
+    isPolled: () => performance.now() - polledAtMs < POLLED_MS,
+    routes: {
+      gateway: {
+        showOpenApi: createOpenApiHandler(version, definedRoutes),
+        health: createHealthHandler(version, host),
+        showMetrics: createMetricsHandler({
+          collect: () => primary?.collectMetrics().catch(telemetry.collect) ?? telemetry.collect(),
+          access: () => config().server.metrics,
+          isLocal: isLoopback(config().server.host),
+          identify: access.identify,
+        }),
+        ready: createReadyHandler(async () => {
+          // If the primary has ended, this worker responds for itself.
+          const ofAll = await primary?.collectReadiness().catch(() => undefined);
+          return ofAll ?? [await checkReadiness()];
+        }),
+      },
+    },
+  };
+}
