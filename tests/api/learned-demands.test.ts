@@ -692,6 +692,32 @@ const demands: Demand[] = [
     sends: { thinking: { type: 'adaptive' } },
   },
   {
+    source: 'platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting',
+    wire: 'anthropic-messages',
+    path: '/messages',
+    body: { max_tokens: 4000, messages: [asked], thinking: { type: 'disabled' } },
+    says: '"thinking.type.disabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
+    refuses: ({ thinking }) => thinking?.type === 'disabled',
+  },
+  {
+    source: 'platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5',
+    wire: 'anthropic-messages',
+    path: '/messages',
+    body: { max_tokens: 4000, messages: [asked], tools: offered, tool_choice: { type: 'any' } },
+    says: 'tool_choice: type "tool" and "any" are not supported for this model.',
+    refuses: ({ tool_choice: choice }) => choice.type === 'any',
+    sends: { messages: [{ content: [{}, { text: 'Call one of the tools.' }] }], tool_choice: { type: 'auto' } },
+  },
+  {
+    source: 'simstudioai/sim#5716', // a server whose models reason without being asked
+    wire: 'anthropic-messages',
+    path: '/chat/completions',
+    body: { max_tokens: 4000, messages: [asked], tools, tool_choice: 'required' },
+    says: 'Thinking may not be enabled when tool_choice forces tool use.',
+    refuses: ({ tool_choice: choice }) => choice.type === 'any',
+    sends: { messages: [{ content: [{}, { text: 'Call one of the tools.' }] }], tool_choice: { type: 'auto' } },
+  },
+  {
     source: 'Alishahryar1/free-claude-code#1041',
     wire: 'anthropic-messages',
     path: '/messages',

@@ -78,7 +78,7 @@ const translatedMembers: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 ]);
 
 /** Their settings are in the request of the gateway. */
-const thinkingTypes: ReadonlySet<string> = new Set(['enabled', 'adaptive', 'disabled']);
+const thinkingTypes: ReadonlySet<string> = new Set(['enabled', 'adaptive', 'disabled', 'between_tools']);
 
 /** The formats as messages name them. */
 const formatNames: Readonly<Record<NativeRequest['format'], string>> = {

@@ -25,6 +25,11 @@ export const dialectSchema = Type.Object(
       default: 'auto',
       description: 'How the models think: with a token budget, adaptively, or not at all. `auto`: by the model’s name.',
     }),
+    thinking_off: Type.Enum(['disabled', 'between_tools', 'never'], {
+      default: 'disabled',
+      description:
+        'How thinking is turned off: with this `thinking.type`. `never`: it cannot be turned off. Then the gateway asks for the lowest effort.',
+    }),
     efforts: Type.Array(Type.Enum([...efforts]), {
       default: [],
       description: 'Supported levels of `output_config.effort`. Empty: by the model’s name.',
@@ -66,8 +71,13 @@ export type Dialect = Static<typeof dialectSchema>;
 /** @throws {Error} that names the invalid setting, for the operator */
 export const readDialect = dialectReader('anthropic-messages', dialectSchema);
 
+/** The traits of a model, and how its thinking is turned off. */
+export interface EndpointTraits extends ModelTraits {
+  off: Dialect['thinking_off'];
+}
+
 /** Returns the traits of a model by its name. The operator's settings take precedence. */
-export function readTraits(dialect: Dialect, model: string): ModelTraits {
+export function readTraits(dialect: Dialect, model: string): EndpointTraits {
   const traits = traitsOf(model);
   const { gateway: isGateway } = dialect; // it has models of every provider, and knows their limits
   const thinking = isGateway ? 'adaptive' : traits.thinking;
@@ -75,7 +85,7 @@ export function readTraits(dialect: Dialect, model: string): ModelTraits {
     maxTokens: dialect.max_tokens || (isGateway ? undefined : traits.maxTokens),
     thinking: dialect.thinking === 'auto' ? thinking : dialect.thinking,
     takesBudget: isGateway || traits.takesBudget === true,
-    alwaysThinks: !isGateway && traits.alwaysThinks === true,
+    off: isGateway ? 'disabled' : dialect.thinking_off,
     efforts: dialect.efforts.length > 0 ? dialect.efforts : isGateway ? efforts : traits.efforts,
     summarizes: dialect.thoughts === 'auto' ? traits.summarizes : dialect.thoughts === 'summary',
   };

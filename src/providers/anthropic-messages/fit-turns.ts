@@ -55,6 +55,9 @@ function dropBilling(draft: MessagesDraft, body: WireBody): void {
   else delete body.system;
 }
 
+/** Whether a message has settings besides its content, such as the effort from there on. */
+const hasOwnFields = (turn: Turn): boolean => Object.keys(turn).some((name) => name !== 'role' && name !== 'content');
+
 /** Drops blank texts, and turns that then have nothing. Turns that become neighbors are joined. */
 function dropBlank(body: WireBody, adapt: (what: string) => void): void {
   if (Array.isArray(body.system) && body.system.some(isBlank)) {
@@ -70,9 +73,10 @@ function dropBlank(body: WireBody, adapt: (what: string) => void): void {
       continue;
     }
     const content = fitBlanks(turn.content, adapt);
-    if (content.length === 0) continue;
+    if (content.length === 0 && !hasOwnFields(turn)) continue;
     const before = turns.at(-1);
-    if (before?.role === turn.role && Array.isArray(before.content))
+    const joins = before?.role === turn.role && !hasOwnFields(before) && !hasOwnFields(turn);
+    if (joins && Array.isArray(before.content))
       turns[turns.length - 1] = { ...before, content: [...before.content, ...content] };
     else turns.push(content === turn.content ? turn : { ...turn, content });
   }

@@ -3,7 +3,7 @@ import type { ToolBox } from '../kit/tool-box.ts';
 import { createCallIds } from '../rules/fit/call-ids.ts';
 import { addFields, fitFields, type Situation } from '../rules/fit/fields.ts';
 import { createNameFitter } from '../rules/fit/names.ts';
-import { mustOmitFunctions } from '../rules/fit/offer.ts';
+import { mustOmitFunctions, requestCall } from '../rules/fit/offer.ts';
 import { dropPaths } from '../rules/fit/paths.ts';
 import { fitProperties, renameInput } from '../rules/fit/properties.ts';
 import { fitSchema } from '../rules/fit/schemas.ts';
@@ -17,8 +17,13 @@ export type WireBody = Record<string, unknown> & {
   system?: Block[] | string;
   messages: Turn[];
   tools?: MessagesTool[];
-  tool_choice?: { type: string; name?: string };
+  tool_choice?: ToolChoice;
 };
+
+interface ToolChoice {
+  type: string;
+  name?: string;
+}
 
 interface MessagesTool {
   type?: string;
@@ -66,6 +71,7 @@ function situationOf({ target }: MessagesDraft, body: WireBody): Situation {
     tools: (body.tools?.length ?? 0) > 0,
     forced: body.tool_choice?.type === 'any' || body.tool_choice?.type === 'tool',
     thinking: type === 'enabled' || type === 'adaptive',
+    reasoning_off: type === 'disabled' || type === 'between_tools',
     stream: target.stream,
     format: output.format !== undefined,
     effort: output.effort,
@@ -214,12 +220,27 @@ function fitTools(draft: MessagesDraft, body: WireBody, box: ToolBox): void {
   if (rules.keep_for_calls && rules.supported !== false && body.tools === undefined) addCalledTools(draft, body);
 }
 
-/** Turns the reasoning off for a choice that is not combined with it. */
+/** Replaces a forced call that the server rejects, or turns the reasoning off that is not combined with it. */
 function fitChoice(draft: MessagesDraft, body: WireBody): void {
-  const { while_thinking: values } = draft.dialect.tool_choice!;
-  if (!values || !situationOf(draft, body).forced) return;
-  if (values.includes(body.tool_choice!.type === 'any' ? 'required' : 'named')) return;
-  turnOffThinking(draft, body, 'reasoning (not supported with a forced tool call)');
+  const { values, while_thinking: thinkingValues } = draft.dialect.tool_choice!;
+  const choice = body.tool_choice;
+  if (choice === undefined || !situationOf(draft, body).forced) return;
+  const kind = choice.type === 'any' ? 'required' : 'named';
+  if (values && !values.includes(kind)) requestForced(draft, body, choice);
+  else if (thinkingValues && !thinkingValues.includes(kind))
+    turnOffThinking(draft, body, 'reasoning (not supported with a forced tool call)');
+}
+
+/** Requests a call in words. All tools stay, because the signatures of earlier thinking depend on them. */
+function requestForced(draft: MessagesDraft, body: WireBody, { name, ...choice }: ToolChoice): void {
+  body.tool_choice = { ...choice, type: 'auto' };
+  draft.dropped.push(`tool_choice (${name === undefined ? 'required' : 'named'})`);
+  const block: Block = { type: 'text', text: requestCall(name) };
+  const last = body.messages.at(-1);
+  if (last?.role === 'user')
+    body.messages = [...body.messages.slice(0, -1), { ...last, content: [...asBlocks(last.content), block] }];
+  else body.messages = [...body.messages, { role: 'user', content: [block] }];
+  draft.adapted.add('a last message of the user');
 }
 
 /** Turns the reasoning off, if it is on. @param note for the response */

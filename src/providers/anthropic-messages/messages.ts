@@ -33,6 +33,8 @@ export class WireConversation implements Control {
   effort: Control['effort'];
   /** The user's blocks in the current turn. */
   private said: Block[] = [];
+  /** The last message that no other one joins. */
+  private whole: Turn | undefined;
 
   /** Adds blocks to a turn. The protocol has two alternating roles, so adjacent messages of one role share a turn. */
   add(role: Turn['role'], blocks: readonly Block[]): void {
@@ -47,6 +49,13 @@ export class WireConversation implements Control {
     this.turnOf('user').content.push(block);
   }
 
+  /** Adds a message with further fields, which belong to it alone. */
+  addWhole(turn: Turn): void {
+    this.endTurn();
+    this.turns.push(turn);
+    this.whole = turn;
+  }
+
   /** Completes the current turn. */
   endTurn(): void {
     const last = this.turns.at(-1);
@@ -56,7 +65,7 @@ export class WireConversation implements Control {
 
   private turnOf(role: Turn['role']): Turn {
     const last = this.turns.at(-1);
-    if (last?.role === role) return last;
+    if (last?.role === role && last !== this.whole) return last;
     this.endTurn();
     const turn: Turn = { role, content: [] };
     this.turns.push(turn);
@@ -100,6 +109,13 @@ function writeItem(draft: MessagesDraft, conversation: WireConversation, item: I
       dropUnknown(draft, item, itemFields.message, place);
       const { role, content } = item as MessageItem;
       const blocks = writeParts(draft, content, `input[${index}].content`);
+      const own = nativeFields(draft, item);
+      if (own && role === 'system' && draft.dialect.turns?.system !== 'first') {
+        conversation.addWhole({ role, content: blocks, ...own });
+        return;
+      }
+      for (const name in own) draft.dropped.push(`${place()}.${name}`);
+      if (blocks.length === 0) return;
       if (role === 'user' || role === 'assistant') conversation.add(role, blocks);
       else if (draft.dialect.turns?.system === 'first' && conversation.turns.length > 0)
         conversation.add('user', [{ type: 'text', text: INSTRUCTION }, ...blocks]);

@@ -8,8 +8,6 @@ export interface ModelTraits {
   thinking: 'budget' | 'adaptive' | 'none';
   /** Whether an adaptive model accepts a budget as well. */
   takesBudget?: boolean;
-  /** Whether its thinking cannot be turned off. */
-  alwaysThinks?: boolean;
   /** Levels of `output_config.effort`. Empty if the model does not support the field. */
   efforts: readonly ReasoningEffort[];
   /** Whether its thinking arrives as a summary instead of raw reasoning. */
@@ -46,7 +44,6 @@ const families: readonly [RegExp, ModelTraits][] = [
     /^claude-(?:(?:opus|sonnet|haiku)-4-6|mythos-preview)/,
     { maxTokens: 64_000, thinking: 'adaptive', takesBudget: true, efforts: [...three, 'max'], summarizes: true },
   ],
-  [/^claude-(?:fable|mythos)-/, { ...newest, alwaysThinks: true }],
   [/^claude-/, newest],
 ];
 

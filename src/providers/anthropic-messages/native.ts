@@ -1,7 +1,7 @@
 import type { NativeRequest } from '../../domain/native.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { isSet } from '../kit/draft.ts';
-import type { ModelTraits } from './models.ts';
+import type { EndpointTraits } from './dialect.ts';
 import { interleaved, type MessagesDraft } from './parts.ts';
 
 type Body = Record<string, unknown>;
@@ -17,7 +17,7 @@ export function writeNative(
   body: Body,
   request: ResponseRequest,
   { fields, betas, replaces }: NativeRequest,
-  traits: ModelTraits,
+  traits: EndpointTraits,
 ): void {
   addBetas(draft, betas);
   const { thinking, output_config: output, output_format: format, ...rest } = fields;
@@ -35,10 +35,12 @@ export function writeNative(
   }
   if (keepsText && format !== undefined) body.output_format = format;
   if (keepsReasoning && keepsText) {
-    if (isBudget(thinking) && !isServed(thinking, traits)) {
-      body.output_config = { ...(body.output_config as object), ...(output as object) };
+    const isGiven = isServed(thinking, traits);
+    if (!isGiven && (isBudget(thinking) || isOff(thinking))) {
+      const config = { ...(body.output_config as object), ...(output as object) };
+      if (Object.keys(config).length > 0) body.output_config = config;
     } else if (output === undefined) delete body.output_config;
-    else body.output_config = isServed(thinking, traits) ? output : withoutEffort(output, traits);
+    else body.output_config = isGiven ? output : withoutEffort(output, traits);
   }
 }
 
@@ -59,7 +61,7 @@ function exceedsLimit({ betas }: MessagesDraft, { max_tokens: limit }: Body, thi
 }
 
 /** A model without levels of effort rejects one. It has become the budget. */
-function withoutEffort(output: unknown, { efforts }: ModelTraits): unknown {
+function withoutEffort(output: unknown, { efforts }: EndpointTraits): unknown {
   if (efforts.length > 0) return output;
   const { effort: _, ...rest } = output as { effort?: unknown }; // checked by the schema
   return Object.keys(rest).length > 0 ? rest : undefined;
@@ -68,13 +70,14 @@ function withoutEffort(output: unknown, { efforts }: ModelTraits): unknown {
 const typeOf = (thinking: unknown) => (thinking as { type?: string } | undefined)?.type;
 const isThinking = (thinking: unknown): boolean => isBudget(thinking) || typeOf(thinking) === 'adaptive';
 const isBudget = (thinking: unknown): boolean => typeOf(thinking) === 'enabled';
+const isOff = (thinking: unknown): boolean => typeOf(thinking) === 'disabled' || typeOf(thinking) === 'between_tools';
 
 /**
  * A model that thinks with a budget rejects the adaptive setting, and newer ones reject a budget. They get the budget of the
- * same effort, and the effort of the same budget. Some cannot turn it off.
+ * same effort, and the effort of the same budget. Some cannot turn it off, or only in one way.
  */
-function isServed(thinking: unknown, { thinking: kind, takesBudget, alwaysThinks }: ModelTraits): boolean {
-  if (alwaysThinks && typeOf(thinking) === 'disabled') return false;
+function isServed(thinking: unknown, { thinking: kind, takesBudget, off }: EndpointTraits): boolean {
+  if (isOff(thinking)) return typeOf(thinking) === off;
   return kind === 'adaptive' ? takesBudget === true || !isBudget(thinking) : typeOf(thinking) !== 'adaptive';
 }
 

@@ -4,11 +4,11 @@ import { dropRest, isSet, listAdaptations, refuse } from '../kit/draft.ts';
 import { effortShare, planEffort } from '../kit/effort.ts';
 import { writeFormatSchema } from '../kit/format-schema.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
-import { readDialect, readTraits } from './dialect.ts';
+import { type EndpointTraits, readDialect, readTraits } from './dialect.ts';
 import { fitBody, type WireBody } from './fit.ts';
 import { addBetas, writeGivenSampling, writeNative } from './native.ts';
 import { type WireConversation, writeMessages } from './messages.ts';
-import type { ModelTraits } from './models.ts';
+
 import type { MessagesDraft } from './parts.ts';
 import { writeTools } from './tools.ts';
 import type { Block, ReaderContext } from './wire.ts';
@@ -57,6 +57,8 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
 
   const conversation = writeMessages(draft, request.instructions, request.input);
   const { tools, choice, box, isForced } = writeTools(draft, request, conversation);
+  const { values } = dialect.tool_choice ?? {};
+  const forces = isForced && (!values || values.includes(choice?.type === 'any' ? 'required' : 'named'));
   const body: Body = { model: target.upstreamModel };
   const maxTokens = request.max_output_tokens || traits.maxTokens;
   if (maxTokens) body.max_tokens = maxTokens;
@@ -66,7 +68,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (choice) body.tool_choice = choice;
   if (target.stream) body.stream = true;
 
-  writeReasoning(draft, body, request, { conversation, traits, isForced });
+  writeReasoning(draft, body, request, { conversation, traits, isForced: forces });
   if (native || dialect.gateway) writeGivenSampling(body, request);
   else writeSampling(draft, body, request);
   writeText(draft, body, request, traits);
@@ -110,7 +112,7 @@ const MAX_BUDGET = 128_000;
 
 interface ReasoningPlan {
   conversation: WireConversation;
-  traits: ModelTraits;
+  traits: EndpointTraits;
   isForced: boolean;
 }
 
@@ -134,8 +136,8 @@ function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseReque
     return;
   }
   if (isOff) {
-    if (traits.alwaysThinks) dropped.push('reasoning (the model always reasons)');
-    else body.thinking = { type: 'disabled' };
+    if (traits.off !== 'never') body.thinking = { type: traits.off };
+    else writeLowest(draft, body, traits);
     return;
   }
   if (wanted === undefined) return;
@@ -162,8 +164,14 @@ function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseReque
   writeBudget(draft, body, isSet(budget) ? Number(budget) : undefined, wanted);
 }
 
+/** Asks a model that always reasons for the lowest effort, if it has one. */
+function writeLowest({ dropped }: MessagesDraft, body: Body, { efforts: [lowest] }: EndpointTraits): void {
+  dropped.push('reasoning (the model always reasons)');
+  if (lowest !== undefined) body.output_config = { effort: lowest };
+}
+
 /** Adds to `dropped` a summary that the model does not write, or a length that it cannot choose. */
-function noteSummary(draft: MessagesDraft, summary: string | null | undefined, traits: ModelTraits): void {
+function noteSummary(draft: MessagesDraft, summary: string | null | undefined, traits: EndpointTraits): void {
   if (!summary || (summary === 'auto' && traits.summarizes)) return;
   draft.dropped.push(traits.summarizes ? `reasoning.summary (${summary})` : 'reasoning.summary');
 }
@@ -206,7 +214,7 @@ function writeSampling(draft: MessagesDraft, body: Body, request: ResponseReques
   }
 }
 
-function writeText(draft: MessagesDraft, body: Body, { text }: ResponseRequest, traits: ModelTraits): void {
+function writeText(draft: MessagesDraft, body: Body, { text }: ResponseRequest, traits: EndpointTraits): void {
   const format = text?.format;
   if (format?.type === 'json_object') askForJson(draft, body);
   if (format?.type === 'json_schema') {

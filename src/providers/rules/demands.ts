@@ -101,11 +101,18 @@ export const demands: readonly ServerDemand[] = [
     settings: { reasoning_rules: { signatures: true } },
   },
   {
-    name: 'forced calls while thinking', // simstudioai/sim#5716, tickernelz/opencode-mem#253
+    // simstudioai/sim#5716, tickernelz/opencode-mem#253, platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5
+    name: 'forced calls while thinking',
     words:
-      /tool_choice\b[^.]{0,80}\b(?:thinking|reasoning)\b|\bthinking\b[^.]{0,60}(?:tool_choice|forces? tool)|does not support this tool_choice/i,
-    wire: ['openai-chat', 'openai-responses'],
+      /tool_choice: type "tool" and "any" are not supported|tool_choice\b[^.]{0,80}\b(?:thinking|reasoning)\b|\bthinking\b[^.]{0,60}(?:tool_choice|forces? tool)|does not support this tool_choice/i,
+    wire: ['openai-chat', 'openai-responses', 'anthropic-messages'],
     settings: { tool_choice: { values: ['auto', 'none'] } },
+  },
+  {
+    name: 'reasoning turned off', // platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting
+    words: /thinking\.type\W{1,3}disabled\W{1,3}is not supported/i,
+    wire: 'anthropic-messages',
+    settings: { thinking_off: 'never' },
   },
   {
     name: 'budgets of thinking', // CherryHQ/cherry-studio#16431

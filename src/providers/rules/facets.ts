@@ -19,6 +19,7 @@ const condition = Type.Object(
     tools: bool('Whether the request has tools.'),
     forced: bool('Whether the request forces a tool call.'),
     thinking: bool('Whether the request turns reasoning on.'),
+    reasoning_off: bool('Whether the request turns reasoning off. For `anthropic-messages`.'),
     search: bool('Whether the request has the search of the provider.'),
     stream: bool('Whether the request is streamed.'),
     format: bool('Whether the request has a JSON format.'),

@@ -32,7 +32,6 @@ const unread: Readonly<Record<string, Readonly<Partial<Record<keyof typeof facet
   },
   'anthropic-messages': {
     tools: 'description_length strict parameters own_fields with_search only_functions web_access',
-    tool_choice: 'values',
     schemas: 'strict',
     format: 'json_object json_word with_tools schema_streamed',
     turns:

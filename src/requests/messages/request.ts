@@ -28,6 +28,7 @@ export function readMessagesRequest(body: MessagesBody, format: FormatHeaders, h
   const { translated, native } = translateBody(body, format);
   const ignored = new IgnoredFields();
   for (const [index, message] of body.messages.entries()) {
+    if (message.role === 'system') continue; // its other fields reach the native wire
     for (const field in message) if (!turnFields.has(field)) ignored.add(`messages[${index}]`, field);
   }
   for (const [index, tool] of (body.tools ?? []).entries()) {
@@ -114,7 +115,7 @@ export function translateBody(body: MessagesBody, format: FormatHeaders, notes?:
   };
   for (const field of sharedFields) put(field, body[field], field);
   put('model', body.model, 'model');
-  if (body.fallbacks)
+  if (body.fallbacks && body.fallbacks !== 'default')
     put(
       'models',
       body.fallbacks.map(({ model }) => model),
@@ -149,6 +150,7 @@ export function translateBody(body: MessagesBody, format: FormatHeaders, notes?:
   notes?.add('text.format', body.output_format ? 'output_format' : 'output_config.format');
   const fields = collectFields(body);
   if (body.tool_choice && choice === undefined) fields['tool_choice'] = body.tool_choice;
+  if (body.fallbacks === 'default') fields['fallbacks'] = body.fallbacks;
   return {
     translated: written as TranslatedBody, // each field was written in its shape
     native: { format: 'anthropic-messages', fields, tools: nativeTools, ...format, replaces: { reasoning, text } },
@@ -165,6 +167,7 @@ function readReasoning({ thinking, output_config: output }: MessagesBody): Reaso
   const effort = output?.effort ?? undefined;
   switch (thinking?.type) {
     case 'disabled':
+    case 'between_tools':
       return { enabled: false };
     case 'enabled': {
       const { budget_tokens: budget } = thinking;

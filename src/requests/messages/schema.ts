@@ -24,10 +24,13 @@ export const messagesSchema = Type.Object({
   container: Type.Optional(Type.Unknown()),
   context_management: maybe(anyObject()),
   fallbacks: maybe(
-    Type.Array(Type.Object({ model: Type.String({ minLength: 1 }) }, { additionalProperties: false }), {
-      minItems: 1,
-      maxItems: 3,
-    }),
+    Type.Union([
+      Type.Array(Type.Object({ model: Type.String({ minLength: 1 }) }, { additionalProperties: false }), {
+        minItems: 1,
+        maxItems: 3,
+      }),
+      Type.Literal('default'),
+    ]),
   ),
   max_tokens: maybe(Type.Integer({ minimum: 1 })),
   mcp_servers: maybe(Type.Array(mcpServer, { maxItems: 20 })),

@@ -17,8 +17,9 @@ type Item = Record<string, unknown> & { type: string };
 export function writeMessagesInput(body: Pick<MessagesBody, 'system' | 'messages'>, notes?: PathNotes): InputItem[] {
   const writer = new InputWriter(notes);
   if (Array.isArray(body.system)) writer.addMessage('system', body.system as AnyBlock[], 'system');
-  for (const [index, { role, content }] of body.messages.entries()) {
-    writer.addMessage(role, content as string | AnyBlock[], `messages[${index}].content`);
+  for (const [index, { role, content, ...rest }] of body.messages.entries()) {
+    const own = role === 'system' ? rest : undefined;
+    writer.addMessage(role, content as string | AnyBlock[], `messages[${index}].content`, own);
   }
   return writer.items as InputItem[]; // each has the shape of its kind
 }
@@ -32,10 +33,18 @@ class InputWriter {
     this.notes = notes;
   }
 
-  addMessage(role: 'user' | 'assistant' | 'system', content: string | readonly AnyBlock[], path: string): void {
+  /** @param rest other fields of the message, such as `output_config` of an instruction within the conversation */
+  addMessage(
+    role: 'user' | 'assistant' | 'system',
+    content: string | readonly AnyBlock[],
+    path: string,
+    rest: Record<string, unknown> = {},
+  ): void {
     this.list = undefined;
+    const start = this.items.length;
+    for (const name in rest) this.notes?.add(`input[${start}].${name}`, `${path.replace(/\.content$/, '')}.${name}`);
     if (typeof content === 'string') {
-      this.addItem({ type: 'message', role, content }, path);
+      this.addItem(withRest({ type: 'message', role, content }, rest), path);
       return;
     }
     const own = role === 'assistant' ? readOwnCalls(content) : undefined;
@@ -44,6 +53,8 @@ class InputWriter {
       if (role === 'system' || !this.addOwn(block, place, own)) this.addToMessage(role, block, place, index);
     }
     if (content.length === 0) this.addItem({ type: 'message', role, content: [] }, path);
+    const first = this.items[start];
+    if (first?.type === 'message') this.items[start] = withRest(first, rest);
   }
 
   private addItem(item: Item, path: string): void {

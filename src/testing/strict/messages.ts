@@ -102,7 +102,7 @@ function readMessages(body: MessagesBody): Seen {
   if (choice?.name !== undefined) seen.chosen = choice.name;
   if (config?.format) seen.format = { kind: 'json_schema', schema: config.format.schema ?? {} };
   if (typeof body.max_tokens === 'number') seen.output = body.max_tokens;
-  if (thinking) seen.thinking = thinking.type !== 'disabled';
+  if (thinking) seen.thinking = !['disabled', 'between_tools'].includes(thinking.type);
   if (config?.effort !== undefined) seen.effort = config.effort;
   if (thinking?.type === 'enabled' && (thinking.budget_tokens ?? 0) >= (body.max_tokens ?? 0))
     seen.fault = '`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation.';
@@ -111,8 +111,9 @@ function readMessages(body: MessagesBody): Seen {
   return seen;
 }
 
-function readTurn({ role, content }: MessagesBody['messages'][number], marked: object[]): SeenMessage {
+function readTurn({ role, content, ...rest }: MessagesBody['messages'][number], marked: object[]): SeenMessage {
   const seen = emptyMessage(role);
+  if (role === 'system' && 'output_config' in rest) seen.kinds.push('text'); // an effort needs no content
   for (const block of asBlocks(content)) {
     marked.push(block);
     switch (block.type) {

@@ -23,6 +23,8 @@ export interface StrictRules {
   thinkingUnstreamed?: Words;
   /** Values of `thinking.type`. `{value}` */
   thinkingTypes?: { only: readonly string[]; says: Words };
+  /** Efforts of a request that turns the reasoning off. `{value}` */
+  effortWhenOff?: { only: readonly string[]; says: Words };
   /** Texts that end the output. `{count}` */
   stops?: { max?: number; says: Words; blank?: Words };
   /** Ids of calls. `{value}` */
@@ -199,6 +201,9 @@ function checkSettings(rules: StrictRules, seen: Seen, thinks: boolean): Fault |
   const { type } = (settings['thinking'] ?? {}) as { type?: string };
   if (rules.thinkingTypes && type !== undefined && !rules.thinkingTypes.only.includes(type))
     return { says: rules.thinkingTypes.says, values: { value: type } };
+  const off = rules.effortWhenOff;
+  if (off && type !== undefined && seen.thinking === false && seen.effort && !off.only.includes(seen.effort))
+    return { says: off.says, values: { value: seen.effort } };
   return undefined;
 }
 

@@ -7,6 +7,8 @@ export interface Situation {
   readonly tools: boolean;
   readonly forced: boolean;
   readonly thinking: boolean;
+  /** Whether the body turns reasoning off. Absent: the wire does not say. */
+  readonly reasoning_off?: boolean;
   /** Whether the provider's own search is one of the tools. Absent: the wire has none. */
   readonly search?: boolean;
   readonly stream: boolean;
@@ -15,7 +17,7 @@ export interface Situation {
   readonly effort: ReasoningEffort | undefined;
 }
 
-const flags = ['tools', 'forced', 'thinking', 'search', 'stream', 'format'] as const;
+const flags = ['tools', 'forced', 'thinking', 'reasoning_off', 'search', 'stream', 'format'] as const;
 
 /** Whether a request meets a condition. */
 export function meetsCondition(condition: Condition | undefined, situation: Situation): boolean {

@@ -160,6 +160,28 @@ export const assistantBlock = byKind('a content block', 'type', modelBlocks, {
   docs,
 });
 
+/** A block of an instruction within the conversation. Unlisted kinds pass to the native wire, such as changes of tools. */
+const systemBlock = byKind(
+  'a content block',
+  'type',
+  { text: textBlock },
+  {
+    component: 'SystemBlock',
+    kindComponent: 'Block',
+    other: unknownKind,
+    reserved: reservedFor(
+      'tool_use',
+      'tool_result',
+      'thinking',
+      'redacted_thinking',
+      'image',
+      'document',
+      'search_result',
+    ),
+    docs,
+  },
+);
+
 const turn = <const Role extends string, Block extends TSchema>(role: Role, block: Block) =>
   Type.Object({ role: Type.Literal(role), content: Type.Union([Type.String(), Type.Array(block)]) });
 
@@ -170,7 +192,7 @@ export const message = byKind(
   {
     user: turn('user', userBlock),
     assistant: turn('assistant', assistantBlock),
-    system: turn('system', textBlock),
+    system: turn('system', systemBlock),
   },
   // Names of chat completions. Results of tools are blocks of the user here.
   {
@@ -197,6 +219,7 @@ export const thinking = byKind(
     }),
     adaptive: Type.Object({ type: Type.Literal('adaptive'), display: maybe(openWord('summarized', 'omitted')) }),
     disabled: Type.Object({ type: Type.Literal('disabled') }),
+    between_tools: Type.Object({ type: Type.Literal('between_tools') }),
   },
   { other: unknownKind },
 );

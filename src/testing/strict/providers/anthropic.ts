@@ -14,7 +14,7 @@ const claudeRules: StrictRules = {
     known: [
       ...['model', 'system', 'messages', 'tools', 'tool_choice', 'thinking', 'output_config', 'max_tokens', 'stream'],
       ...['stop_sequences', 'temperature', 'top_p', 'top_k', 'metadata', 'service_tier', 'cache_control', 'container'],
-      ...['mcp_servers', 'context_management', 'speed', 'inference_geo'],
+      ...['mcp_servers', 'context_management', 'speed', 'inference_geo', 'fallbacks', 'compaction'],
     ],
     says: '{name}: Extra inputs are not permitted',
   },
@@ -147,6 +147,53 @@ const anthropicAlways: MessagesDescription = {
   },
 };
 
+/** Sources: platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5 */
+const anthropicOpus: MessagesDescription = {
+  ...anthropicAlways,
+  id: 'anthropic-opus-5-5',
+  model: 'claude-opus-5-5',
+  rules: {
+    ...anthropicAlways.rules,
+    choice: {
+      ...claudeRules.choice!,
+      only: ['auto', 'none'],
+      says: 'tool_choice: type "tool" and "any" are not supported for this model.',
+    },
+  },
+};
+
+/** Sources: platform.claude.com/docs/en/models/sonnet-5-5/whats-new-sonnet-5-5 */
+const anthropicSonnet: MessagesDescription = {
+  ...anthropicOpus,
+  id: 'anthropic-sonnet-5-5',
+  model: 'claude-sonnet-5-5',
+  rules: {
+    ...anthropicOpus.rules,
+    thinkingTypes: {
+      only: ['adaptive', 'between_tools'],
+      says: '"thinking.type.{value}" is not supported for this model.',
+    },
+    effortWhenOff: {
+      only: ['low', 'medium', 'high'],
+      says: 'output_config.effort: "{value}" is not supported when thinking is off.',
+    },
+  },
+};
+
+/** Sources: github.com/anthropics/skills, skills/claude-api/SKILL.md (instructions within the conversation) */
+const anthropicFive: MessagesDescription = {
+  ...anthropicNew,
+  id: 'anthropic-sonnet-5',
+  model: 'claude-sonnet-5',
+  rules: {
+    ...anthropicNew.rules,
+    turns: {
+      ...anthropicNew.rules.turns!,
+      systemFirst: "messages.1.role: Input should be 'user' or 'assistant'",
+    },
+  },
+};
+
 /**
  * Sources: NousResearch/hermes-agent#61318 and aws-samples/sample-multi-agent-orchestration-chat-on-agentcore#15
  * (contents), Portkey-AI/gateway#748 (turns), langgenius/dify#17545 (tools), UKGovernmentBEIS/inspect_ai#3851 (marks)
@@ -159,7 +206,8 @@ const bedrock: MessagesDescription = {
     fields: {
       ...claudeRules.fields!,
       known: claudeRules.fields!.known!.filter(
-        (name) => !['cache_control', 'service_tier', 'container', 'mcp_servers'].includes(name),
+        (name) =>
+          !['cache_control', 'service_tier', 'container', 'mcp_servers', 'speed', 'inference_geo'].includes(name),
       ),
     },
     tools: {
@@ -174,7 +222,7 @@ const bedrock: MessagesDescription = {
   },
 };
 
-/** Sources: UKGovernmentBEIS/inspect_ai#3851, pydantic/pydantic-ai#3615 */
+/** Source: github.com/anthropics/skills, skills/claude-api/shared/platform-availability.md */
 const vertex: MessagesDescription = {
   id: 'vertex-anthropic',
   model: 'claude-sonnet-4-5@20250929',
@@ -183,12 +231,14 @@ const vertex: MessagesDescription = {
     fields: {
       ...claudeRules.fields!,
       known: claudeRules.fields!.known!.filter(
-        (name) => !['cache_control', 'service_tier', 'container', 'mcp_servers'].includes(name),
+        (name) => !['service_tier', 'container', 'mcp_servers', 'speed', 'inference_geo'].includes(name),
       ),
     },
-    marks: { ...claudeRules.marks!, ttl: 'system.0.cache_control.ephemeral.ttl: Extra inputs are not permitted' },
   },
 };
 
 /** Servers of Claude. */
-export const claudeProviders = [anthropic, anthropicNew, anthropicAlways, bedrock, vertex].map(strictMessages);
+export const claudeProviders = [
+  ...[anthropic, anthropicNew, anthropicAlways, anthropicOpus, anthropicSonnet, anthropicFive],
+  ...[bedrock, vertex],
+].map(strictMessages);
