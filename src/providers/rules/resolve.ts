@@ -16,14 +16,23 @@ export interface RulePlace {
   model: string;
 }
 
+/** The name of a host or vendor before that of a family: `databricks-gpt-5`, `zai-glm-4.7`, `moonshot.kimi-k2-thinking`. */
+const vendor =
+  /^(?:[a-z]{2,12}\.)?(?:databricks|openai|zai(?:-org)?|z-ai|moonshot(?:ai)?|minimax|qwen|deepseek|google|xai|x-ai|meta|nvidia|ai)[.-](?=gpt-|o[1-9]|glm-|kimi-|minimax-m|deepseek|qwen|gemini|gemma|grok|(?:meta-)?llama|nemotron)/;
+
 /**
- * Returns the name of a model in lower case, without a path before it. A name of Claude begins with `claude` and has no
- * dots: Vertex writes `claude-sonnet-4-5@20250929`, Bedrock a region before it, and gateways `claude-sonnet-4.5`.
+ * Returns the name of a model in lower case, without a path or a vendor before it. A version has a dot: Fireworks writes
+ * `kimi-k2p5`, Databricks `gpt-5-1`. A name of Claude begins with `claude` and has no dots: Vertex writes
+ * `claude-sonnet-4-5@20250929`, Bedrock a region before it, and gateways `claude-sonnet-4.5`.
  */
 export function bareName(model: string): string {
   const name = model.toLowerCase().replace(/^.*\//, '');
   const start = name.indexOf('claude');
-  return start === -1 ? name : name.slice(start).replace(/[.@]/g, '-');
+  if (start !== -1) return name.slice(start).replace(/[.@]/g, '-');
+  return name
+    .replace(vendor, '')
+    .replace(/(?<=\d)p(?=\d)/, '.')
+    .replace(/^gpt-5-?(?=\d(?:-|$))/, 'gpt-5.');
 }
 
 /** Whether a rule set holds for an endpoint. */

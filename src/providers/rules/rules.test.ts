@@ -8,7 +8,7 @@ import { ruleCases } from './cases/index.ts';
 import { writeRulesPage } from './describe-rules.ts';
 import { facets } from './facets.ts';
 import { asksForStream } from './asks-for-stream.ts';
-import { resolveSettings } from './resolve.ts';
+import { bareName, resolveSettings } from './resolve.ts';
 import { type Rule, type RuleSet, ruleSets } from './rule-sets.ts';
 import { findUnread, ruledWires } from './unread.ts';
 
@@ -23,7 +23,7 @@ it.each(all)('%s is a rule with a source, a date, settings of its wires and a ca
   expect(rule).toMatch(/^[A-Z`].*\.$/);
   expect(source).toMatch(/^[\w.-]+\/[\w.-]+#\d+|^docs: \S+|^code: \S+/);
   expect(seen).toMatch(/^\d{4}-\d{2}-\d{2}$/);
-  if (match.models) expect(match.example.toLowerCase().replace(/^.*\//, '')).toMatch(match.models);
+  if (match.models) expect(bareName(match.example)).toMatch(match.models);
   for (const wire of match.wires ?? ['openai-chat']) wires.get(wire)!.checkDialect!(set);
   expect(findUnread(match.wires ?? ruledWires, set)).toEqual([]);
   for (const [name, value] of Object.entries(set)) {
