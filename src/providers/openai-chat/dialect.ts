@@ -44,7 +44,7 @@ export const dialectSchema = Type.Object(
     stream_usage: Type.Boolean({ default: true, description: 'Request usage at the end of a stream.' }),
     replay_reasoning: Type.Boolean({
       default: false,
-      description: 'Send earlier reasoning text as `reasoning_content` of the assistant message.',
+      description: 'Send earlier reasoning text with the assistant message, in the field of `reasoning_rules.field`.',
     }),
     reasoning_details: Type.Boolean({
       default: false,

@@ -278,8 +278,9 @@ function fitEnd(messages: ChatMessage[], rules: TurnRules, adapt: (what: string)
     return [...messages, { role: 'user', content: CONTINUE }];
   }
   if (rules.prefix) {
-    adapt('prefix');
-    return [...messages.slice(0, -1), { ...last, prefix: true }];
+    const name = rules.prefix === true ? 'prefix' : rules.prefix;
+    adapt(name);
+    return [...messages.slice(0, -1), { ...last, [name]: true }];
   }
   if (rules.trailing_space === false && typeof last.content === 'string' && /\s$/.test(last.content)) {
     adapt('white space at the end');
@@ -304,6 +305,15 @@ export function fitThoughts(
     if (!isKept) return thoughts === undefined ? message : rest;
     return thoughts === undefined && hasCalls(message) && !isOff ? { ...message, reasoning_content: '' } : message;
   });
+}
+
+/** Moves earlier reasoning to the field in which the server reads it. */
+export function placeThoughts(message: ChatMessage, field: 'reasoning' | 'both' | 'tags'): ChatMessage {
+  const { reasoning_content: thoughts, ...rest } = message;
+  if (thoughts === undefined) return message;
+  if (field === 'both') return { ...message, reasoning: thoughts };
+  if (field === 'reasoning') return { ...rest, reasoning: thoughts };
+  return thoughts === '' ? rest : withText({ ...rest, content: rest.content ?? '' }, `<think>${thoughts}</think>`);
 }
 
 type PartRules = NonNullable<Rules['parts']>;

@@ -1,6 +1,7 @@
 import type { ReasoningEffort } from '../../domain/items.ts';
 import { parseObject } from '../../domain/parse-object.ts';
 import { refuseBecause } from '../kit/draft.ts';
+import { effortShare } from '../kit/effort.ts';
 import type { OfferedTool } from '../kit/offered-tools.ts';
 import type { ToolBox } from '../kit/tool-box.ts';
 import type { Rules } from '../rules/facets.ts';
@@ -13,7 +14,7 @@ import { mustOmitFunctions, requestCall } from '../rules/fit/offer.ts';
 import { dropPaths } from '../rules/fit/paths.ts';
 import { fitSchema, canBeStrict, type SchemaUse } from '../rules/fit/schemas.ts';
 import type { ChatDraft } from './draft.ts';
-import { fitMessages, fitParts, fitThoughts, nameResults } from './fit-messages.ts';
+import { fitMessages, fitParts, fitThoughts, nameResults, placeThoughts } from './fit-messages.ts';
 import type { ChatMessage, ChatTool } from './wire.ts';
 
 /** A body of `/chat/completions` before and after it is fitted. */
@@ -41,7 +42,9 @@ export function fitBody(draft: ChatDraft, body: WireBody, box: ToolBox): void {
   if (dialect.tools || dialect.schemas) fitTools(draft, body, box);
   if (dialect.turns?.result_names) body.messages = nameResults(body.messages, draft);
   if (dialect.tool_choice) fitChoice(draft, body);
-  if (dialect.format) fitFormat(draft, body, dialect.format, chatFormat);
+  if (dialect.format) {
+    fitFormat(draft, body, dialect.format, { ...chatFormat, thinks: () => situationOf(draft, body).thinking });
+  }
   if (dialect.schemas) fitFormatSchema(draft, body, dialect.schemas);
   if (dialect.schemas?.strict === 'complete') fitStrictFormat(draft, body, chatFormat);
   if (dialect.reasoning_rules) fitThinking(draft, body);
@@ -62,12 +65,14 @@ const names: Readonly<Record<string, string>> = {
 };
 const nameOf = (field: string): string => names[field] ?? field;
 
-function situationOf({ target }: ChatDraft, body: WireBody): Situation {
+function situationOf({ target, dialect }: ChatDraft, body: WireBody): Situation {
   const effort = body.reasoning_effort as ReasoningEffort | undefined;
+  const { off, on, by_default: isDefault = false } = dialect.reasoning_rules ?? {};
+  const isOn = hasFields(body, on) || (isDefault && !hasFields(body, off));
   return {
     tools: (body.tools?.length ?? 0) > 0,
     forced: body.tool_choice === 'required' || typeof body.tool_choice === 'object',
-    thinking: effort !== undefined && effort !== 'none',
+    thinking: effort === undefined ? isOn : effort !== 'none',
     stream: target.stream,
     format: body.response_format !== undefined,
     effort,
@@ -247,13 +252,18 @@ function addCalledTools(draft: ChatDraft, body: WireBody): void {
   body.tool_choice ??= 'none';
 }
 
-const isThinkingOff = (body: WireBody, off: Readonly<Record<string, unknown>> | undefined): boolean =>
-  off !== undefined && Object.keys(off).every((name) => JSON.stringify(body[name]) === JSON.stringify(off[name]));
+const isEmpty = (fields: object): boolean => Object.keys(fields).length === 0;
+
+/** Whether a body has the fields that turn reasoning on or off, and there are such fields. */
+const hasFields = (body: WireBody, fields: Readonly<Record<string, unknown>> | undefined): boolean =>
+  fields !== undefined &&
+  !isEmpty(fields) &&
+  Object.keys(fields).every((name) => JSON.stringify(body[name]) === JSON.stringify(fields[name]));
 
 /** Turns the reasoning of the model off. @returns whether that makes the choice possible */
 function turnOffThinking(draft: ChatDraft, body: WireBody): boolean {
   const { off, by_default: isDefault } = draft.dialect.reasoning_rules ?? {};
-  if (!off) return false;
+  if (!off || isEmpty(off)) return false;
   const { effort, thinking } = situationOf(draft, body);
   if (effort === 'none' || (!thinking && !isDefault)) return true;
   delete body.reasoning_effort;
@@ -263,13 +273,20 @@ function turnOffThinking(draft: ChatDraft, body: WireBody): boolean {
 }
 
 function fitThinking(draft: ChatDraft, body: WireBody): void {
-  const { back, off } = draft.dialect.reasoning_rules!;
+  const { back, off, field = 'reasoning_content' } = draft.dialect.reasoning_rules!;
   fitEffort(draft, body);
-  if (back) body.messages = fitThoughts(body.messages, back, isThinkingOff(body, off));
+  if (back) body.messages = fitThoughts(body.messages, back, hasFields(body, off));
+  if (field !== 'reasoning_content') body.messages = body.messages.map((message) => placeThoughts(message, field));
 }
 
 function fitEffort(draft: ChatDraft, body: WireBody): void {
-  const { not_with_tools: isSeparate, on, off } = draft.dialect.reasoning_rules!;
+  const {
+    not_with_tools: isSeparate,
+    on,
+    off,
+    by_default: isDefault,
+    keep_effort: keeps,
+  } = draft.dialect.reasoning_rules!;
   const effort = body.reasoning_effort as ReasoningEffort | undefined;
   if (effort === undefined) return;
   if (isSeparate && body.tools && body.tools.length > 0 && effort !== 'none') {
@@ -277,10 +294,53 @@ function fitEffort(draft: ChatDraft, body: WireBody): void {
     draft.dropped.push('reasoning.effort (not supported with tools)');
     return;
   }
-  const fields = effort === 'none' ? off : on;
-  if (!fields) return;
+  const tokens = effort === 'none' ? undefined : planBudget(draft, body, effort);
+  const fields = effort === 'none' || tokens === 0 ? off : on;
+  if (fields) {
+    if (effort === 'none' && isDefault && isEmpty(fields)) draft.dropped.push('reasoning (it cannot be turned off)');
+    if (!keeps || fields === off) delete body.reasoning_effort;
+    addFields(body, structuredClone(fields));
+  }
+  if (tokens) writeBudget(body, draft.dialect.reasoning_rules!.budget!.field!, tokens);
+}
+
+/** The limit of the output from which a budget is computed, if the request has none or a larger one. */
+const MAX_BUDGETED = 32_000;
+/** Tokens for the text besides a budget that must be below the limit of the output. */
+const TEXT_TOKENS = 8192;
+
+/** @returns undefined if the server decides; 0 if the limit of the output leaves no room for reasoning */
+function planBudget(draft: ChatDraft, body: WireBody, effort: ReasoningEffort): number | undefined {
+  const { budget: rules, on, keep_effort: keeps } = draft.dialect.reasoning_rules!;
+  if (rules?.field === undefined) return undefined;
+  const { needed, min = 1, max = Number.POSITIVE_INFINITY } = rules;
+  const field = draft.dialect.max_tokens_field;
+  const limit = body[field] as number | undefined;
+  // A server with efforts gets a budget only from the client.
+  const isPlanned = needed || (on !== undefined && !keeps && effortShare(effort) < effortShare('high'));
+  const share = effortShare(effort) * Math.min(limit ?? MAX_BUDGETED, MAX_BUDGETED);
+  const wanted = draft.budget ?? (isPlanned ? Math.round(share) : undefined);
+  if (wanted === undefined) return undefined;
+  const below = needed && limit !== undefined ? limit - 1 : Number.POSITIVE_INFINITY;
+  const tokens = Math.min(Math.max(wanted, min), max, below);
+  if (tokens < min) {
+    draft.dropped.push('reasoning (the limit of the output is too small)');
+    return 0;
+  }
+  if (draft.budget !== undefined && tokens !== wanted)
+    draft.dropped.push(`reasoning.max_tokens (${wanted} → ${tokens})`);
+  if (needed && limit === undefined) {
+    body[field] = tokens + TEXT_TOKENS;
+    draft.adapted.add('a limit of the output');
+  }
+  return tokens;
+}
+
+/** Writes a budget in the place of an effort. */
+function writeBudget(body: WireBody, path: string, tokens: number): void {
   delete body.reasoning_effort;
-  addFields(body, structuredClone(fields));
+  const [field = path, inner] = path.split('.');
+  body[field] = inner === undefined ? tokens : { ...(body[field] as object | undefined), [inner]: tokens };
 }
 
 /** The schema of the output obeys the same rules as those of tools. */

@@ -191,9 +191,12 @@ function writeReasoning(
     return;
   }
   const effort = isNew ? wanted : planEffort(reasoning, update, request.max_output_tokens, dialect.efforts);
+  const hasBudget = typeof budget === 'number' && budget > 0 && !wanted && !!dialect.reasoning_rules?.budget;
+  if (hasBudget) draft.budget = budget;
   // If both are set, effort takes precedence, because servers of this format support it
   // (docs/reference/responses.md#reasoning).
-  if (wanted || dialect.reasoning === 'reasoning_effort') noteEffort(dropped, reasoning, update, effort);
+  if (!hasBudget && (wanted || dialect.reasoning === 'reasoning_effort'))
+    noteEffort(dropped, reasoning, update, effort);
   if (dialect.reasoning === 'reasoning_effort') {
     if (effort !== undefined) body.reasoning_effort = effort;
     return;

@@ -11,12 +11,14 @@ export interface ChatMessage {
   name?: string;
   refusal?: string;
   reasoning_content?: string;
+  reasoning?: string;
   reasoning_details?: ReasoningDetail[];
   thinking_blocks?: ThinkingBlock[];
   tool_calls?: ChatToolCall[];
   tool_call_id?: string;
   /** Mistral: the response continues this message. */
   prefix?: true;
+  partial?: true;
 }
 
 /** A block of thinking of Claude, as LiteLLM has it. https://docs.litellm.ai/docs/reasoning_content */

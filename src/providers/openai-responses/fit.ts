@@ -61,7 +61,9 @@ export function fitBody(draft: ResponsesDraft, body: WireBody): void {
   if (dialect.ids) fitIds(draft, body);
   if (dialect.tools || dialect.schemas) fitTools(draft, body);
   if (dialect.tool_choice) fitChoice(draft, body);
-  if (dialect.format) fitFormat(draft, body, dialect.format, place);
+  if (dialect.format) {
+    fitFormat(draft, body, dialect.format, { ...place, thinks: () => situationOf(draft, body).thinking });
+  }
   if (dialect.schemas) fitFormatSchema(draft, body, dialect.schemas);
   if (dialect.schemas?.strict === 'complete') fitStrictFormat(draft, body, place);
   if (dialect.fields) fitFields(body, dialect.fields, situationOf(draft, body), draft);

@@ -113,6 +113,11 @@ export const facets = {
         Type.Enum(['any', 'letter', 'letter_or_underscore'], { description: 'The first character of a name.' }),
       ),
       name_length: count('Maximum length of a name.', 1),
+      reserved: Type.Optional(
+        Type.Array(Type.String(), {
+          description: 'Names that the server does not permit. Such a tool gets another one.',
+        }),
+      ),
       description_length: count('Maximum length of a description, in characters.', 1),
       strict: Type.Optional(
         Type.Enum(['send', 'omit', 'explicit', 'same'], {
@@ -212,6 +217,9 @@ export const facets = {
       ),
       json_word: bool('Whether the word JSON must occur in the input.'),
       with_tools: bool('False: a format together with tools is rejected. The prompt then describes the format.'),
+      while_thinking: bool(
+        'False: a format is rejected while the model reasons. The prompt then describes the format.',
+      ),
       schema_streamed: bool('False: a schema is rejected in a stream. The prompt then describes the format.'),
       drop: Type.Optional(
         Type.Array(Type.String(), {
@@ -233,7 +241,12 @@ export const facets = {
       user_first: bool('Whether the first message after the system prompt must be of the user.'),
       user_last: bool('Whether the last message must not be of the assistant.'),
       user_after_tool: bool('False: no user message may follow a result directly.'),
-      prefix: bool('Whether a last message of the assistant needs `prefix: true`.'),
+      prefix: Type.Optional(
+        Type.Union([Type.Boolean(), Type.Literal('partial')], {
+          description:
+            'Whether a last message of the assistant needs `prefix: true` to be continued. `partial`: it needs `partial: true`.',
+        }),
+      ),
       assistant: Type.Optional(
         Type.Enum(['any', 'some', 'one'], {
           description:
@@ -290,10 +303,33 @@ export const facets = {
         }),
       ),
       on: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Fields that turn it on.' })),
+      keep_effort: bool('Whether an effort is sent besides the fields of `on`.'),
       back: Type.Optional(
         Type.Enum(['never', 'turn', 'always'], {
           description: 'Earlier reasoning to send: none, that after the last user message, or all.',
         }),
+      ),
+      field: Type.Optional(
+        Type.Enum(['reasoning_content', 'reasoning', 'both', 'tags'], {
+          description:
+            'The field of a message that has its earlier reasoning. `both`: for a server whose versions read different ones. `tags`: `<think>…</think>` before the text.',
+        }),
+      ),
+      budget: closed(
+        {
+          field: Type.Optional(
+            Type.String({
+              minLength: 1,
+              description: 'The field for a number of tokens: `thinking_budget`, `thinking.budget_tokens`.',
+            }),
+          ),
+          needed: bool(
+            'Whether reasoning needs a budget, which is less than the limit of the output. Otherwise the efforts from `high` on have none.',
+          ),
+          min: count('Smaller budgets become this one.', 1),
+          max: count('Larger budgets become this one.', 1),
+        },
+        'The budget of reasoning. An effort becomes a share of the limit of the output.',
       ),
       sealed: bool('False: reasoning that a provider has encrypted or signed is not sent.'),
       by_default: bool('Whether the model reasons unless the request turns it off.'),

@@ -48,6 +48,7 @@ const requests = [
   { input: [...turns, begun], text: format('json_schema'), stop: ['END'], max_output_tokens: 9, temperature: 1 },
   { input: [asked], text: format('json_object'), tools: [tool('f')], tool_choice: 'none' },
   { input: turns, reasoning: { effort: 'none' } },
+  { input: [asked], reasoning: { effort: 'low' } },
   {
     input: [asked],
     native: { format: 'anthropic-messages', fields: {}, replaces: {}, betas: ['x-2026-01-01'] },

@@ -25,7 +25,7 @@ const unread: Readonly<Record<string, Readonly<Partial<Record<keyof typeof facet
     turns:
       'alternate user_first user_last user_after_tool prefix blank trailing_space user_needed names single_calls text_content result_names null_content billing',
     parts: 'images image_types files',
-    reasoning_rules: 'off on back by_default signatures',
+    reasoning_rules: 'off on keep_effort back field budget by_default signatures',
     cache: 'max longest_first scope ttl',
     client_betas: 'without',
     answers: 'think_tags open_end',
@@ -33,11 +33,11 @@ const unread: Readonly<Record<string, Readonly<Partial<Record<keyof typeof facet
   'anthropic-messages': {
     tools: 'description_length strict parameters own_fields with_search only_functions web_access',
     schemas: 'strict',
-    format: 'json_object json_word with_tools schema_streamed',
+    format: 'json_object json_word with_tools while_thinking schema_streamed',
     turns:
       'user_first user_after_tool prefix assistant names whole_messages text_content result_names null_content object_arguments',
     parts: 'images files',
-    reasoning_rules: 'not_with_tools on signatures',
+    reasoning_rules: 'not_with_tools on keep_effort field budget signatures',
     answers: 'think_tags',
   },
   gemini: {
@@ -46,11 +46,11 @@ const unread: Readonly<Record<string, Readonly<Partial<Record<keyof typeof facet
     tools: 'description_length strict parameters own_fields only_functions web_access keep_for_calls',
     tool_choice: 'values while_thinking',
     schemas: 'closed property_names strict',
-    format: 'json_schema json_object json_word schema_streamed drop',
+    format: 'json_schema json_object json_word while_thinking schema_streamed drop',
     turns:
       'alternate user_after_tool prefix assistant blank trailing_space user_needed names single_calls whole_messages text_content result_names null_content object_arguments billing',
     parts: 'images image_types files',
-    reasoning_rules: 'not_with_tools off on back by_default',
+    reasoning_rules: 'not_with_tools off on keep_effort back field budget by_default',
     cache: 'max longest_first scope ttl',
     client_betas: 'without',
     answers: 'think_tags open_end',

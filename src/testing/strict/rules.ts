@@ -2,6 +2,17 @@ import { findSchemaFault, type SchemaFaults } from './schema-faults.ts';
 import { isFields, type Seen, type SeenMessage } from './seen.ts';
 import { type Envelope, type Refusal, speak, type Words } from './words.ts';
 
+interface StrictNumber {
+  min?: number;
+  above?: number;
+  max?: number;
+  below?: number;
+  only?: readonly number[];
+  /** Whether the rule holds only while the model reasons, or only while it does not. Absent: always. */
+  thinking?: boolean;
+  says: Words;
+}
+
 /**
  * What one server refuses, and in which words. A rule that is absent is not checked. Placeholders of the words are
  * named in the comments.
@@ -10,7 +21,7 @@ export interface StrictRules {
   /** Fields of the settings. `{name}` */
   fields?: { known?: readonly string[]; refused?: readonly string[]; says: Words };
   /** Numbers of the settings. `{value}` */
-  numbers?: Record<string, { min?: number; above?: number; max?: number; only?: readonly number[]; says: Words }>;
+  numbers?: Record<string, StrictNumber | readonly StrictNumber[]>;
   /** Words of the settings. `{value}` */
   values?: Record<string, { only: readonly unknown[]; says: Words }>;
   /** Fields that are refused while the model reasons, unless they have this value. `{name}`, `{value}` */
@@ -19,6 +30,8 @@ export interface StrictRules {
   thinksByDefault?: boolean;
   /** The limit of the output. `{value}` */
   output?: { min?: number; max?: number; maxUnstreamed?: number; needed?: boolean; says: Words };
+  /** A budget of reasoning in `thinking.budget_tokens`, which is less than `max_tokens`. `{value}` */
+  budget?: { min: number; says: Words };
   /** Reasoning without a stream. */
   thinkingUnstreamed?: Words;
   /** Values of `thinking.type`. `{value}` */
@@ -69,6 +82,8 @@ export interface StrictRules {
     /** The word is needed in any letter case, or in this one. */
     withTools?: Words;
     withStream?: Words;
+    /** A format while the model reasons. */
+    whileThinking?: Words;
     schemas?: SchemaFaults<Words>;
   };
   /** Order and contents of the messages. `{role}`, `{before}`, `{index}` */
@@ -146,7 +161,7 @@ function findFault(rules: StrictRules, seen: Seen, body: unknown): Fault | undef
     checkSettings(rules, seen, thinks) ??
     checkTools(rules, seen) ??
     checkChoice(rules, seen, thinks) ??
-    checkFormat(rules, seen) ??
+    checkFormat(rules, seen, thinks) ??
     checkIds(rules, seen) ??
     checkTurns(rules, seen, thinks) ??
     checkParts(rules, seen) ??
@@ -169,10 +184,14 @@ function checkSettings(rules: StrictRules, seen: Seen, thinks: boolean): Fault |
     const isUnknown = fields?.known !== undefined && !fields.known.includes(name);
     if (fields && (isUnknown || fields.refused?.includes(name))) return { says: fields.says, values: { name } };
   }
-  for (const [name, { min, above, max, only, says }] of Object.entries(rules.numbers ?? {})) {
+  const numbers = Object.entries(rules.numbers ?? {}).flatMap(([name, given]) =>
+    [given].flat().map((rule): [string, StrictNumber] => [name, rule as StrictNumber]),
+  );
+  for (const [name, { min, above, max, below, only, thinking = thinks, says }] of numbers) {
     const value = settings[name];
-    if (typeof value !== 'number') continue;
+    if (typeof value !== 'number' || thinking !== thinks) continue;
     const fits =
+      (below === undefined || value < below) &&
       (min === undefined || value >= min) &&
       (above === undefined || value > above) &&
       (max === undefined || value <= max) &&
@@ -186,6 +205,11 @@ function checkSettings(rules: StrictRules, seen: Seen, thinks: boolean): Fault |
   for (const [name, accepted] of Object.entries(thinks ? (rules.whileThinking?.fields ?? {}) : {})) {
     const value = settings[name];
     if (value !== undefined && value !== accepted) return { says: rules.whileThinking!.says, values: { name, value } };
+  }
+  const tokens = (settings['thinking'] as { budget_tokens?: unknown } | undefined)?.budget_tokens;
+  if (rules.budget && typeof tokens === 'number') {
+    if (tokens < rules.budget.min || tokens >= (seen.output ?? 0))
+      return { says: rules.budget.says, values: { value: tokens } };
   }
   const { output, stops } = rules;
   if (output) {
@@ -254,7 +278,7 @@ function checkChoice({ choice: rules, parallelAlone }: StrictRules, seen: Seen, 
   return undefined;
 }
 
-function checkFormat({ format: rules }: StrictRules, seen: Seen): Fault | undefined {
+function checkFormat({ format: rules }: StrictRules, seen: Seen, thinks: boolean): Fault | undefined {
   const { format } = seen;
   if (!rules || !format) return undefined;
   const refused = rules[format.kind];
@@ -262,6 +286,7 @@ function checkFormat({ format: rules }: StrictRules, seen: Seen): Fault | undefi
   const said = seen.messages.flatMap(({ texts }) => texts).join('\n');
   if (format.kind === 'json_object' && rules.word !== undefined && !/json/i.test(said)) return { says: rules.word };
   if (rules.withTools !== undefined && (seen.tools?.length ?? 0) > 0) return { says: rules.withTools };
+  if (rules.whileThinking !== undefined && thinks) return { says: rules.whileThinking };
   if (rules.withStream !== undefined && seen.stream) return { says: rules.withStream };
   const fault = format.schema && rules.schemas && findSchemaFault(format.schema, rules.schemas);
   return fault && { says: fault.says, values: fault.values };

@@ -175,7 +175,6 @@ export const hostedCases: RuleCase[] = [
     request: { tools: [tool({ strict: true }), tool({ name: 'g' })] },
     body: { tools: [{ function: expect.not.objectContaining({ strict: true }) }, {}] },
   },
-  { rules: 'cerebras/effort', request: { reasoning: { effort: 'minimal' } }, effort: 'low' },
   { rules: 'fireworks/output', request: { max_output_tokens: 32_000 }, limit: 32_000, streams: true },
   { rules: 'fireworks/output', request: { max_output_tokens: 16_000 }, limit: 16_000, streams: false },
   {

@@ -1,4 +1,5 @@
 import { anthropicCases } from './anthropic.ts';
+import { controlCases } from './controls.ts';
 import { geminiCases } from './gemini.ts';
 import { hostedCases } from './hosted.ts';
 import { mistralCases } from './mistral.ts';
@@ -7,6 +8,7 @@ import { serverCases } from './servers.ts';
 
 export const ruleCases = [
   ...anthropicCases,
+  ...controlCases,
   ...geminiCases,
   ...hostedCases,
   ...mistralCases,

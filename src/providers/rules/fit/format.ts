@@ -19,6 +19,8 @@ export interface FormatPlace {
   /** Whether a message contains the word. */
   mentions(body: Body, word: RegExp): boolean;
   hasTools(body: Body): boolean;
+  /** Whether the model reasons. Absent: the wire has no rule about it. */
+  thinks?(body: Body): boolean;
 }
 
 const anyObject = { name: 'answer', schema: { type: 'object', additionalProperties: true } };
@@ -31,7 +33,8 @@ export function fitFormat(notes: FitNotes, body: Body, rules: NonNullable<Rules[
   const format = place.read(body);
   if (!format || format.type === 'text') return;
   const schema = format.json_schema?.schema;
-  if (mustDescribe(rules, format, { hasTools: place.hasTools(body), isStreamed: body.stream === true })) {
+  const thinks = rules.while_thinking === false && place.thinks?.(body) === true;
+  if (thinks || mustDescribe(rules, format, { hasTools: place.hasTools(body), isStreamed: body.stream === true })) {
     place.write(body, undefined);
     place.tell(body, schema ? `${asJson} ${matching(schema)}` : asJson);
     notes.dropped.push('text.format (requested in the prompt)');

@@ -11,7 +11,7 @@ const plain = /^[A-Za-z0-9_-]+$/;
  * keeps a readable beginning and ends with a hash of the whole name, so that different names stay different.
  */
 export function createNameFitter(rule: NonNullable<Rules['tools']>): (name: string) => string {
-  const { name_start: start = 'any', name_length: length = DEFAULT_LENGTH } = rule;
+  const { name_start: start = 'any', name_length: length = DEFAULT_LENGTH, reserved = [] } = rule;
   const known = new Map<string, string>();
   const replace = (name: string): string => {
     const readable = name.replace(/[^A-Za-z0-9_-]+/g, '_');
@@ -19,7 +19,7 @@ export function createNameFitter(rule: NonNullable<Rules['tools']>): (name: stri
     return `${begun.slice(0, length - HASH_LENGTH - 1)}_${hash('sha256', name).slice(0, HASH_LENGTH)}`;
   };
   return (name) => {
-    if (plain.test(name) && starts[start].test(name) && name.length <= length) return name;
+    if (plain.test(name) && starts[start].test(name) && name.length <= length && !reserved.includes(name)) return name;
     const fitted = known.get(name) ?? replace(name);
     known.set(name, fitted);
     return fitted;

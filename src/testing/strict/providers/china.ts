@@ -44,7 +44,11 @@ const deepseek: ChatDescription = {
 
 const dashscope = (message: string): string => `<400> InternalError.Algo.InvalidParameter: ${message}`;
 
-/** Sources: cloudwego/eino#994 (choice), QuantumNous/new-api#1109 (streams), google-gemini/gemini-cli#5031, QwenLM/qwen-code#2360 (results) */
+/**
+ * Sources: cloudwego/eino#994 (choice), QuantumNous/new-api#1109 (streams), google-gemini/gemini-cli#5031,
+ * QwenLM/qwen-code#2360 (results), presenton/presenton#184 (format), tailcallhq/forgecode#1580 (names), moona3k/macparakeet#1087
+ * (sampling)
+ */
 const alibaba: ChatDescription = {
   id: 'alibaba',
   model: 'qwen3-235b-a22b',
@@ -53,6 +57,13 @@ const alibaba: ChatDescription = {
     halfCharacters: half,
     thinksByDefault: true,
     thinkingUnstreamed: 'parameter.enable_thinking must be set to false for non-streaming calls',
+    numbers: {
+      temperature: { min: 0, below: 2, says: "'temperature' must be Float and in [0.0, 2.0)" },
+      top_p: { above: 0, max: 1, says: "'top_p' must be Float and in (0.0, 1.0]" },
+    },
+    tools: {
+      name: { pattern: /^(?!search$)[\w-]{1,64}$/, says: dashscope('Tool names are not allowed to be [search]') },
+    },
     choice: {
       whileThinking: {
         only: ['auto', 'none'],
@@ -60,6 +71,7 @@ const alibaba: ChatDescription = {
       },
     },
     format: {
+      whileThinking: 'Json mode response is not supported when enable_thinking is true',
       word: dashscope(
         "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
       ),
@@ -79,7 +91,7 @@ const flavored = (what: string): string =>
   `Invalid request: tools.function.parameters is not a valid moonshot flavored json schema, details: <At path '{place}': ${what}>`;
 
 /**
- * Sources: QuantumNous/new-api#5372 (sampling), MoonshotAI/kimi-code#2661 and CommandCodeAI/command-code#594 (schemas),
+ * Sources: QuantumNous/new-api#5372, Warma10032/VideoAdGuard#34, ThinkInAIXYZ/deepchat#1507 (sampling), MoonshotAI/kimi-code#2661 and CommandCodeAI/command-code#594 (schemas),
  * MoonshotAI/kimi-cli#1903 and can1357/oh-my-pi#5952 (schemas), MoonshotAI/kimi-cli#1806 (names), AstrBotDevs/AstrBot#6614 (usage)
  */
 const moonshot: ChatDescription = {
@@ -89,7 +101,12 @@ const moonshot: ChatDescription = {
   rules: {
     halfCharacters: half,
     numbers: {
-      temperature: { only: [1], says: 'invalid temperature: only 1 is allowed for this model' },
+      temperature: [
+        { only: [1], thinking: true, says: 'invalid temperature: only 1 is allowed for this model' },
+        { only: [0.6], thinking: false, says: 'invalid temperature: only 0.6 is allowed for this model' },
+      ],
+      frequency_penalty: { only: [0], says: 'invalid frequency_penalty: only 0 is allowed for this model' },
+      presence_penalty: { only: [0], says: 'invalid presence_penalty: only 0 is allowed for this model' },
       top_p: { only: [0.95], says: 'invalid top_p: only 0.95 is allowed for this model' },
     },
     tools: {
@@ -163,5 +180,49 @@ const minimax: ChatDescription = {
   answer: { reasoning: 'tags', callId: (index) => `call_function_${String(index).padStart(12, 'm')}_1` },
 };
 
-/** Servers of DeepSeek, Alibaba, Moonshot, Z.ai and MiniMax. */
-export const chinaProviders = [deepseek, alibaba, moonshot, zai, minimax].map(strictChat);
+const alternating =
+  'messages 中 user（tool） 和 assistant 角色需交替出现 (一问一答)，以 user 提问开始， user（tool）提问结束, tool 可以连续出现多次';
+
+/** Source: FoundationAgents/OpenManus#894 (turns) */
+const tencent: ChatDescription = {
+  id: 'tencent',
+  model: 'hunyuan-turbos-latest',
+  rules: {
+    halfCharacters: half,
+    turns: { alternate: { message: alternating, code: '1001', status: 400 }, noUser: alternating },
+  },
+};
+
+/** Sources: langgenius/dify#5572 (temperature), baidubce/bce-qianfan-sdk#866 (turns) */
+const baidu: ChatDescription = {
+  id: 'baidu',
+  model: 'ernie-4.5-turbo-128k',
+  rules: {
+    halfCharacters: half,
+    numbers: { temperature: { above: 0, max: 1, says: 'temperature must be in (0, 1.0]' } },
+    turns: {
+      alternate: 'the length of messages must be an odd number',
+      noUser: 'the length of messages must be an odd number',
+    },
+  },
+};
+
+/** Sources: anomalyco/models.dev#2356 (efforts), chatboxai/chatbox#3548 (thinking) */
+const bytedance: ChatDescription = {
+  id: 'bytedance',
+  model: 'doubao-seed-2-0-pro-260215',
+  thinks: ({ thinking }) => (thinking as { type?: string } | undefined)?.type !== 'disabled',
+  rules: {
+    halfCharacters: half,
+    values: {
+      effort: {
+        only: ['minimal', 'low', 'medium', 'high'],
+        says: 'The parameter `reasoning_effort` specified in the request are not valid: invalid value {value}.',
+      },
+    },
+  },
+  answer: { reasoning: 'reasoning_content' },
+};
+
+/** Servers of DeepSeek, Alibaba, Moonshot, Z.ai, MiniMax, Tencent, Baidu and ByteDance. */
+export const chinaProviders = [deepseek, alibaba, moonshot, zai, minimax, tencent, baidu, bytedance].map(strictChat);

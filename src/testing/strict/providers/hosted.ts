@@ -59,7 +59,7 @@ const groqQwen: ChatDescription = {
   answer: { reasoning: 'reasoning' },
 };
 
-/** Sources: RooCodeInc/Roo-Code#10334 (strict), egoist/chatwise-releases#1325 (effort), elizaOS/eliza#18079 (text) */
+/** Sources: RooCodeInc/Roo-Code#10334 (strict), egoist/chatwise-releases#1325 (effort), elizaOS/eliza#18079 (text), burin-labs/harn (format) */
 const cerebras: ChatDescription = {
   id: 'cerebras',
   model: 'gpt-oss-120b',
@@ -77,6 +77,7 @@ const cerebras: ChatDescription = {
       ],
       says: { message: "property '{name}' is unsupported", code: 'wrong_api_format' },
     },
+    format: { withTools: { message: '"tools" is incompatible with "response_format"', code: 'wrong_api_format' } },
     values: {
       effort: {
         only: ['low', 'medium', 'high'],
@@ -283,6 +284,11 @@ const tgi: ChatDescription = {
         above: 0,
         says: { message: 'Input validation error: `temperature` must be strictly positive', status: 422 },
       },
+      top_p: {
+        above: 0,
+        below: 1,
+        says: { message: 'Input validation error: `top_p` must be > 0.0 and < 1.0', status: 422 },
+      },
     },
   },
   answer: { usage: 'with_finish', pieces: true },
@@ -321,6 +327,7 @@ const databricks: ChatDescription = {
       refused: ['reasoning_effort', 'prompt_cache_key', 'prompt_cache_retention', 'service_tier', 'verbosity'],
       says: 'Invalid request parameters: {name}: Extra inputs are not permitted',
     },
+    budget: { min: 1024, says: '`max_tokens` must be greater than `thinking.budget_tokens`.' },
     turns: results,
     parts: { links: 'Image URLs are not supported. Provide the image as base64 data.' },
   },
