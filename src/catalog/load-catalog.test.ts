@@ -32,6 +32,22 @@ describe('the built-in catalog', () => {
     expect(builtinFiles).toContain(file);
   });
 
+  it.each([
+    'google/gemini-3.8-flash',
+    'google/gemini-2.5-pro',
+    'openai/gpt-5.6-sol',
+  ])('has the prices of the service tiers of %s', (id) => {
+    const rows = endpoints.filter(({ model }) => model === id);
+    const costOf = (tier?: string) => rows.find((row) => row.tier === tier)!.usd_per_million!;
+    for (const name of ['prompt', 'completion', 'cache_read'] as const) {
+      expect(Number(costOf('flex')[name])).toBeCloseTo(Number(costOf()[name]) / 2, 9);
+      expect(Number(costOf('priority')[name])).toBeCloseTo(
+        Number(costOf()[name]) * (id.startsWith('google') ? 1.8 : 2),
+        9,
+      );
+    }
+  });
+
   it('has at least 60 models of at least 12 providers, not counting simulators', () => {
     const served = real.flatMap(([, file]) => file.endpoints ?? []);
     expect(new Set(served.map(({ model }) => model)).size).toBeGreaterThanOrEqual(60);

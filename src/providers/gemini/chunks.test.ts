@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Chunk } from '../../domain/chunks.ts';
 import { replay } from '../../testing/replay.ts';
 import { createReader, readWhole } from './chunks.ts';
+import { readTier } from './usage.ts';
 import type { ReaderContext } from './wire.ts';
 
 const read = (name: string, readerContext: ReaderContext = {}): Chunk[] =>
@@ -15,6 +16,13 @@ function readParts(parts: object[], candidate: object = {}, readerContext: Reade
 const join = (chunks: Chunk[], type: 'text' | 'reasoning_summary' | 'tool_call_arguments'): string =>
   chunks.flatMap((chunk) => (chunk.type === type ? [chunk.delta] : [])).join('');
 const finishOf = (chunks: Chunk[]) => chunks.at(-1);
+
+it.each([
+  [{ serviceTier: 'flex' }, 'flex'],
+  [{ trafficType: 'ON_DEMAND' }, 'default'],
+  [{ trafficType: 'ON_DEMAND_PRIORITY' }, 'priority'],
+  [{ trafficType: 'PROVISIONED_THROUGHPUT' }, undefined],
+])('reads the tier of %j', (counts, tier) => expect(readTier(counts)).toBe(tier));
 
 describe('a streamed response', () => {
   it('begins with the model and ends with what was used', () => {

@@ -22,6 +22,10 @@ export const dialectSchema = Type.Object(
     }),
     call_ids: Type.Boolean({ default: true, description: 'Send the ids of calls and results.' }),
     service_tier: Type.Boolean({ default: true, description: 'Send `service_tier`. Vertex AI has no such field.' }),
+    tier_header: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
+      default: null,
+      description: 'Header for the service tier, instead of the field. Null: there is none.',
+    }),
     native_search: Type.Boolean({
       default: true,
       description: 'Send the tool `web_search`, which runs at the provider.',

@@ -80,7 +80,7 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   if (modalities.length > 0 && !modalities.includes('text')) readerContext.showsOnly = true;
   writeImageConfig(draft, config, request.image_config);
   if (Object.keys(config).length > 0) body.generationConfig = config;
-  writeTier(draft, body, request.service_tier);
+  const headers = writeTier(draft, body, request.service_tier);
   if (native) {
     writeNative(draft, body, request, native);
     readerContext.keepsNative = true;
@@ -89,7 +89,14 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   dropRest(draft, request, writtenFields);
   fitBody(draft, body as WireBody, readerContext); // written above
 
-  return { path: writePath(target), body, dropped: draft.dropped, ...listAdaptations(draft), readerContext };
+  return {
+    path: writePath(target),
+    body,
+    dropped: draft.dropped,
+    ...listAdaptations(draft),
+    readerContext,
+    ...(headers && { headers }),
+  };
 }
 
 /** Image settings of the protocol, by their names in the interface. */
@@ -109,11 +116,25 @@ function writeImageConfig({ dropped }: GeminiDraft, config: Body, asked: Respons
   if (Object.keys(settings).length > 0) config.imageConfig = settings;
 }
 
-/** Writes the service tier. Without one, the provider uses its standard tier. */
-function writeTier({ dialect, dropped }: GeminiDraft, body: Body, tier: ResponseRequest['service_tier']): void {
-  if (!tier || tier === 'auto' || tier === 'default') return;
-  if (tier === 'scale' || !dialect.service_tier) dropped.push(`service_tier (${tier})`);
-  else body.serviceTier = tier === 'flex' ? 'flex' : 'priority';
+/**
+ * Writes the service tier. Without one, the provider uses its standard tier.
+ *
+ * @returns the header of a server that has the tier there
+ */
+function writeTier(
+  { dialect, dropped }: GeminiDraft,
+  body: Body,
+  tier: ResponseRequest['service_tier'],
+): Record<string, string> | undefined {
+  if (!tier || tier === 'auto' || tier === 'default') return undefined;
+  if (tier === 'scale' || (!dialect.service_tier && dialect.tier_header === null)) {
+    dropped.push(`service_tier (${tier})`);
+    return undefined;
+  }
+  const written = tier === 'flex' ? 'flex' : 'priority';
+  if (dialect.tier_header !== null) return { [dialect.tier_header]: written };
+  body.serviceTier = written;
+  return undefined;
 }
 
 /** Values of `include` that a response always contains. */

@@ -36,10 +36,18 @@ export function readUsage(counts: Record<string, unknown> | undefined, searches 
   });
 }
 
+/** Kinds of traffic of Vertex, which has no `serviceTier`. Source: https://docs.litellm.ai/docs/tutorials/vertex_ai_pay_go */
+const trafficTiers: ReadonlyMap<unknown, string> = new Map([
+  ['ON_DEMAND', 'default'],
+  ['ON_DEMAND_PRIORITY', 'priority'],
+  ['ON_DEMAND_FLEX', 'flex'],
+  ['FLEX', 'flex'],
+]);
+
 /** Reads the used tier in the terms of the interface. @returns undefined if it was not reported */
 export function readTier(counts: Record<string, unknown> | undefined): string | undefined {
-  const { serviceTier } = counts ?? {};
-  if (typeof serviceTier !== 'string') return undefined;
+  const { serviceTier, trafficType } = counts ?? {};
+  if (typeof serviceTier !== 'string') return trafficTiers.get(trafficType);
   const tier = serviceTier.toLowerCase();
   if (tier === 'standard') return 'default';
   return tier === 'flex' || tier === 'priority' ? tier : undefined;

@@ -48,16 +48,18 @@ interface GeminiBody {
   }[];
   toolConfig?: { functionCallingConfig?: { mode?: string; allowedFunctionNames?: string[] } };
   generationConfig?: Record<string, unknown>;
+  serviceTier?: unknown;
 }
 
 const modes = { AUTO: 'auto', NONE: 'none', ANY: 'required', VALIDATED: 'auto' } as const;
 
 function readGemini(body: GeminiBody, path: string): Seen {
   const { contents = [], systemInstruction: system, tools, toolConfig, generationConfig: config = {} } = body;
+  const { serviceTier: tier } = body;
   const declared = tools?.flatMap(({ functionDeclarations: functions }) => functions ?? []);
   const prompt = system ? [readTurn({ parts: system.parts }, 'system')] : [];
   const seen: Seen = {
-    settings: config,
+    settings: typeof tier === 'string' ? { ...config, serviceTier: tier } : config,
     messages: [...prompt, ...contents.map((turn) => readTurn(turn, turn.role === 'model' ? 'assistant' : 'user'))],
     stops: (config['stopSequences'] as string[] | undefined) ?? [],
     stream: path.includes(':streamGenerateContent'),

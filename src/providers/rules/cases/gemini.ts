@@ -122,6 +122,12 @@ export const geminiCases: RuleCase[] = [
     dropped: ['tools (web_search'],
   },
   {
+    rules: 'vertex-gemini/tier',
+    request: { service_tier: 'flex' },
+    headers: { 'x-vertex-ai-llm-shared-request-type': 'flex' },
+    without: ['serviceTier'],
+  },
+  {
     rules: 'gemini-2-5/penalties',
     request: { frequency_penalty: 1, presence_penalty: 1 },
     without: ['generationConfig'],

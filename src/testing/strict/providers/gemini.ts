@@ -92,6 +92,21 @@ const gemini2: GeminiDescription = {
   },
 };
 
+/** Source: docs.cloud.google.com/vertex-ai/generative-ai/docs/flex-paygo */
+const vertex: GeminiDescription = {
+  ...gemini3,
+  id: 'vertex',
+  provider: 'vertex',
+  model: 'gemini-3.5-flash',
+  rules: {
+    ...gemini3.rules,
+    fields: {
+      refused: ['serviceTier'],
+      says: 'Invalid JSON payload received. Unknown name "{name}": Cannot find field.',
+    },
+  },
+};
+
 /** Sources: tinyhumansai/openhuman#3548 (signatures), bytedance/deer-flow#1515 (fields), BerriAI/litellm#11529 (files), ollama/ollama#14214 (names) */
 const chat: ChatDescription = {
   id: 'gemini-chat',
@@ -138,4 +153,4 @@ const chat: ChatDescription = {
 };
 
 /** Servers of Gemini. */
-export const geminiProviders = [strictGemini(gemini3), strictGemini(gemini2), strictChat(chat)];
+export const geminiProviders = [strictGemini(gemini3), strictGemini(gemini2), strictGemini(vertex), strictChat(chat)];
