@@ -692,6 +692,15 @@ const demands: Demand[] = [
     sends: { thinking: { type: 'adaptive' } },
   },
   {
+    source: 'goruck/home-generative-agent#993',
+    wire: 'openai-chat',
+    path: '/chat/completions',
+    body: { messages: [asked], tools },
+    says: "Function tools with reasoning_effort are not supported for gpt-5.6-sol in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
+    refuses: ({ reasoning_effort: effort }) => effort !== 'none',
+    sends: { reasoning_effort: 'none' },
+  },
+  {
     source: 'platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting',
     wire: 'anthropic-messages',
     path: '/messages',

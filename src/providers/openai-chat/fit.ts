@@ -288,12 +288,15 @@ function fitEffort(draft: ChatDraft, body: WireBody): void {
     keep_effort: keeps,
   } = draft.dialect.reasoning_rules!;
   const effort = body.reasoning_effort as ReasoningEffort | undefined;
-  if (effort === undefined) return;
-  if (isSeparate && body.tools && body.tools.length > 0 && effort !== 'none') {
+  const reasons = effort === undefined ? isDefault : effort !== 'none';
+  if (isSeparate && body.tools && body.tools.length > 0 && reasons) {
     body.reasoning_effort = 'none';
-    draft.dropped.push('reasoning.effort (not supported with tools)');
+    draft.dropped.push(
+      effort === undefined ? 'reasoning (not supported with tools)' : 'reasoning.effort (not supported with tools)',
+    );
     return;
   }
+  if (effort === undefined) return;
   const tokens = effort === 'none' ? undefined : planBudget(draft, body, effort);
   const fields = effort === 'none' || tokens === 0 ? off : on;
   if (fields) {

@@ -109,6 +109,19 @@ export const demands: readonly ServerDemand[] = [
     settings: { tool_choice: { values: ['auto', 'none'] } },
   },
   {
+    name: 'penalties', // google-gemini/cookbook#1290
+    words: /penalty is not enabled/i,
+    wire: 'gemini',
+    settings: { fields: { frequencyPenalty: { send: false }, presencePenalty: { send: false } } },
+  },
+  {
+    // goruck/home-generative-agent#993, developers.openai.com/api/docs/guides/deployment-checklist
+    name: 'functions without reasoning',
+    words: /function tools with reasoning_effort are not supported/i,
+    wire: 'openai-chat',
+    settings: { reasoning_rules: { not_with_tools: true, by_default: true } },
+  },
+  {
     name: 'reasoning turned off', // platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting
     words: /thinking\.type\W{1,3}disabled\W{1,3}is not supported/i,
     wire: 'anthropic-messages',

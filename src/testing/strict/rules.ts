@@ -231,11 +231,12 @@ function checkSettings(rules: StrictRules, seen: Seen, thinks: boolean): Fault |
   return undefined;
 }
 
-function checkTools({ tools: rules, effortWithTools }: StrictRules, seen: Seen): Fault | undefined {
-  const { tools } = seen;
+function checkTools(all: StrictRules, seen: Seen): Fault | undefined {
+  const { tools: rules, effortWithTools } = all;
+  const { tools, effort = all.thinksByDefault ? 'medium' : 'none' } = seen;
   const has = tools !== undefined && tools.length > 0;
-  if (has && effortWithTools !== undefined && seen.effort !== undefined && seen.effort !== 'none')
-    return { says: effortWithTools, values: { value: seen.effort } };
+  if (has && effortWithTools !== undefined && effort !== 'none')
+    return { says: effortWithTools, values: { value: effort } };
   if (!rules) return undefined;
   const calls = seen.messages.some((message) => message.calls.length > 0);
   if (!has) {

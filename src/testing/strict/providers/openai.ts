@@ -218,6 +218,37 @@ const gpt5: ChatDescription = {
   },
 };
 
+/** Sources: developers.openai.com/api/docs/guides/deployment-checklist, anomalyco/opencode#36141 */
+const gpt56: ChatDescription = {
+  ...gpt5,
+  id: 'openai-gpt-5-6',
+  model: 'gpt-5.6-sol',
+  rules: {
+    ...gpt5.rules,
+    effortWithTools: about(
+      'reasoning_effort',
+      "Function tools with reasoning_effort are not supported for gpt-5.6-sol in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.",
+    ),
+    thinksByDefault: true,
+    numbers: {},
+    fields: { ...gpt5.rules.fields!, refused: unsupported.filter((name) => !name.endsWith('logprobs')) },
+    whileThinking: {
+      fields: { temperature: 1, top_p: 1, logprobs: undefined, top_logprobs: undefined },
+      says: only('{name}'),
+    },
+    values: {
+      effort: {
+        only: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
+        says: about(
+          'reasoning_effort',
+          "Unsupported value: 'reasoning_effort' does not support '{value}' with this model. Supported values are: 'none', 'low', 'medium', 'high', 'xhigh', and 'max'.",
+          'unsupported_value',
+        ),
+      },
+    },
+  },
+};
+
 /** Sources: langchain-ai/open_deep_research#80, owndev/Open-WebUI-Functions#98 */
 const azure: ChatDescription = { ...openai, id: 'azure-chat', provider: 'azure' };
 
@@ -365,6 +396,7 @@ const xaiChat = strictChat({
 export const openaiProviders = [
   strictChat(openai),
   strictChat(gpt5),
+  strictChat(gpt56),
   strictChat(azure),
   strictChat(github),
   openaiResponses,
