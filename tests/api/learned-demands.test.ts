@@ -692,6 +692,22 @@ const demands: Demand[] = [
     sends: { thinking: { type: 'adaptive' } },
   },
   {
+    source: 'openai/codex#4881',
+    wire: 'openai-responses',
+    path: '/responses',
+    body: { input: 'Hi.', tools: [{ type: 'web_search' }] },
+    says: "Hosted tool 'web_search' is not supported with gpt-5-2025-08-07.",
+    refuses: ({ tools: sent }) => sent !== undefined,
+  },
+  {
+    source: 'google-gemini/cookbook#1290',
+    wire: 'gemini',
+    path: '/chat/completions',
+    body: { messages: [asked], frequency_penalty: 1 },
+    says: 'Penalty is not enabled for this model.',
+    refuses: ({ generationConfig: config }) => config?.frequencyPenalty !== undefined,
+  },
+  {
     source: 'goruck/home-generative-agent#993',
     wire: 'openai-chat',
     path: '/chat/completions',

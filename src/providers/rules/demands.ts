@@ -109,6 +109,18 @@ export const demands: readonly ServerDemand[] = [
     settings: { tool_choice: { values: ['auto', 'none'] } },
   },
   {
+    name: 'streams without a verified organization', // charmbracelet/crush#1216
+    words: /must be verified to stream this model/i,
+    wire: ['openai-chat', 'openai-responses'],
+    settings: { answers: { streams: false } },
+  },
+  {
+    name: 'no search of the provider', // openai/codex#4881
+    words: /hosted tool ['"`]?web_search(?:_preview)?['"`]? is not supported with/i,
+    wire: 'openai-responses',
+    settings: { native_search: false },
+  },
+  {
     name: 'penalties', // google-gemini/cookbook#1290
     words: /penalty is not enabled/i,
     wire: 'gemini',

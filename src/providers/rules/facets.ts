@@ -39,6 +39,7 @@ const fieldRule = Type.Object(
     name: Type.Optional(Type.String({ minLength: 1, description: 'The name of the field at this server.' })),
     min: Type.Optional(Type.Number({ description: 'Smaller numbers become this one.' })),
     max: Type.Optional(Type.Number({ description: 'Larger numbers become this one.' })),
+    max_length: count('A longer text becomes its hash.', 8),
     values: Type.Optional(Type.Array(scalar, { description: 'Every other value is dropped and reported.' })),
     instead: Type.Optional(
       Type.Union(scalar.anyOf, { description: 'Every value that is not in `values` becomes this one.' }),

@@ -7,7 +7,7 @@ export const parameters: ReadonlySet<string> = new Set([
   ...['presence_penalty', 'frequency_penalty', 'repetition_penalty', 'logit_bias', 'logprobs', 'top_logprobs'],
   ...['parallel_tool_calls', 'user', 'metadata', 'service_tier', 'truncation', 'include'],
   ...['reasoning_effort', 'reasoning', 'reasoning.summary', 'verbosity', 'prediction'],
-  ...['prompt_cache_key', 'prompt_cache_retention'],
+  ...['prompt_cache_key', 'prompt_cache_retention', 'cache_control', 'fallbacks'],
   'context_management', // Claude Code sends it, and clouds of Claude reject it
   'max_output_tokens', // servers of Responses that take no limit have no other name for it
 ]);

@@ -165,6 +165,16 @@ export const openaiCases: RuleCase[] = [
   { rules: 'gpt-5/output', request: { max_output_tokens: 200_000 }, limit: 128_000 },
   { rules: 'gpt-5-1/efforts', request: { reasoning: { effort: 'minimal' } }, effort: 'none' },
   { rules: 'gpt-5-2/efforts', request: { reasoning: { effort: 'xhigh' } }, effort: 'xhigh' },
+  {
+    rules: ['chat/cache-key', 'responses/cache-key'],
+    request: { prompt_cache_key: 'k'.repeat(65) },
+    body: { prompt_cache_key: expect.stringMatching(/^[0-9a-f]{64}$/) },
+  },
+  {
+    rules: 'responses/cache-key',
+    request: { prompt_cache_key: 'k'.repeat(64) },
+    body: { prompt_cache_key: 'k'.repeat(64) },
+  },
   { rules: 'gpt-5-6/output', request: { max_output_tokens: 200_000 }, limit: 128_000 },
   { rules: 'gpt-5-6/efforts', request: { reasoning: { effort: 'max' } }, effort: 'max' },
   {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { ReasoningEffort } from '../../../domain/items.ts';
 import type { Condition, FieldRule, Rules } from '../facets.ts';
 import type { FitNotes } from './notes.ts';
@@ -80,6 +81,10 @@ function fitField(
     delete body[field];
     notes.dropped.push(nameOf(field));
     return;
+  }
+  if (rule.max_length !== undefined && typeof value === 'string' && value.length > rule.max_length) {
+    body[field] = hash('sha256', value, 'hex').slice(0, rule.max_length);
+    notes.adapted.add(nameOf(field));
   }
   if (rule.without && Array.isArray(value)) {
     const kept = value.filter((entry) => !rule.without!.includes(entry));
