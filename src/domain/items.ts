@@ -116,6 +116,8 @@ export interface FunctionCallItem {
   namespace?: string;
   async?: boolean;
   status?: ItemStatus;
+  /** Marks the conversation up to this call for a prompt cache. */
+  cache_control?: CacheControl;
 }
 export interface FunctionCallOutputItem {
   type: 'function_call_output';
@@ -125,6 +127,7 @@ export interface FunctionCallOutputItem {
   status?: ItemStatus | null;
   /** The call failed. Only Claude has a field for it. */
   is_error?: boolean;
+  cache_control?: CacheControl;
 }
 export interface CustomToolCallItem {
   type: 'custom_tool_call';
@@ -135,6 +138,7 @@ export interface CustomToolCallItem {
   namespace?: string;
   async?: boolean;
   status?: ItemStatus;
+  cache_control?: CacheControl;
 }
 export interface CustomToolCallOutputItem {
   type: 'custom_tool_call_output';
@@ -285,6 +289,7 @@ export interface CustomTool {
   description?: string;
   format?: { type: 'text' } | { type: 'grammar'; definition: string; syntax: 'lark' | 'regex' };
   async?: boolean;
+  cache_control?: CacheControl | null;
 }
 export interface NamespaceTool {
   type: 'namespace';

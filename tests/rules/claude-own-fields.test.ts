@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { strictProviders } from '../../src/testing/strict/index.ts';
-import { openStrictLab, type StrictLab } from './strict-lab.ts';
+import { type InboundApi, openStrictLab, type StrictLab } from './strict-lab.ts';
 
 const open = (name: string) => openStrictLab(strictProviders.find(({ id }) => id === name)!);
 const asked = { role: 'user', content: 'Hi.' };
@@ -32,5 +32,53 @@ describe('what only Anthropic has', () => {
     const fake = own.fake.upstream;
     await own.send('messages', { messages: [asked, { role: 'system', content: [change] }] });
     expect(fake.requests.at(-1)?.body).toMatchObject({ messages: [{}, { role: 'system', content: [change] }] });
+  });
+});
+
+describe('a cache breakpoint of a call, a result or a custom tool', () => {
+  const mark = { cache_control: { type: 'ephemeral' } };
+  const look = { type: 'function', id: 'call_1', function: { name: 'look', arguments: '{}' } };
+  const bodies: [InboundApi, object][] = [
+    [
+      'chat',
+      {
+        messages: [
+          asked,
+          { role: 'assistant', content: null, tool_calls: [{ ...look, ...mark }] },
+          { role: 'tool', tool_call_id: 'call_1', content: 'There.' },
+        ],
+        tools: [{ type: 'custom', custom: { name: 'look' }, ...mark }],
+      },
+    ],
+    [
+      'responses',
+      {
+        input: [
+          asked,
+          { type: 'function_call', call_id: 'call_1', name: 'look', arguments: '{}', ...mark },
+          { type: 'function_call_output', call_id: 'call_1', output: 'There.' },
+        ],
+        tools: [{ type: 'custom', name: 'look', ...mark }],
+      },
+    ],
+  ];
+
+  it.each(bodies)('reaches Claude from %s', async (api, body) => {
+    const lab = await open('anthropic');
+    const { status, sent, headers } = await lab.send(api, body);
+    await lab.close();
+    expect([status, headers.get('x-router-dropped-fields')]).toEqual([200, null]);
+    expect(sent).toMatchObject({
+      messages: [{}, { content: [{ type: 'tool_use', ...mark }] }, { content: [{ type: 'tool_result' }] }],
+      tools: [{ name: 'look', ...mark }],
+    });
+  });
+
+  it.each(bodies)('is left out for OpenAI from %s', async (api, body) => {
+    const lab = await open('openai-responses');
+    const { status, sent, headers } = await lab.send(api, body);
+    await lab.close();
+    expect([status, headers.get('x-router-dropped-fields')]).toEqual([200, 'cache_control']);
+    expect(JSON.stringify(sent)).not.toContain('cache_control');
   });
 });

@@ -22,8 +22,8 @@ import {
   writeOtherItem,
 } from '../kit/replay.ts';
 import { upstreamName } from '../kit/tool-box.ts';
-import { type MessagesDraft, nativeFields, writeParts } from './parts.ts';
-import type { Block, Source, Turn } from './wire.ts';
+import { type MessagesDraft, nativeFields, readMark, writeParts } from './parts.ts';
+import type { Block, CacheMark, Source, Turn } from './wire.ts';
 
 /** The conversation of `instructions` and `input`: system blocks, turns and the effects of control items. */
 export class WireConversation implements Control {
@@ -100,7 +100,8 @@ export function writeMessages(
   return conversation;
 }
 
-const outputFields = new Set([...itemFields.output, 'is_error']);
+const outputFields = new Set([...itemFields.output, 'is_error', 'cache_control']);
+const callFields = new Set([...itemFields.call, 'cache_control']);
 
 function writeItem(draft: MessagesDraft, conversation: WireConversation, item: InputItem, index: number): void {
   const place = () => `input[${index}]`;
@@ -129,7 +130,7 @@ function writeItem(draft: MessagesDraft, conversation: WireConversation, item: I
       return;
     case 'function_call':
     case 'custom_tool_call':
-      dropUnknown(draft, item, itemFields.call, place);
+      dropUnknown(draft, item, callFields, place);
       conversation.add('assistant', [writeCall(draft, item as FunctionCallItem | CustomToolCallItem, place)]);
       return;
     case 'function_call_output':
@@ -143,6 +144,7 @@ function writeItem(draft: MessagesDraft, conversation: WireConversation, item: I
         tool_use_id: callId,
         content,
         ...error,
+        ...markOf(draft, item),
         ...nativeFields(draft, item),
       });
       return;
@@ -219,8 +221,21 @@ function writeSealed(item: ReasoningItem): Block[] {
   return item.encrypted_content || item.signature ? [{ type: 'redacted_thinking', data: sealReasoning(item) }] : [];
 }
 
+/** Returns the cache breakpoint of a call or a result. */
+function markOf(draft: MessagesDraft, item: object): { cache_control?: CacheMark } {
+  const mark = readMark(draft, item);
+  return mark ? { cache_control: mark } : {};
+}
+
 function writeCall(draft: MessagesDraft, item: FunctionCallItem | CustomToolCallItem, place: () => string): Block {
   const { call_id: id, name, namespace } = item;
   const input = item.type === 'custom_tool_call' ? { input: item.input } : readArguments(draft, item, place);
-  return { type: 'tool_use', id, name: upstreamName(name, namespace), input, ...nativeFields(draft, item) };
+  return {
+    type: 'tool_use',
+    id,
+    name: upstreamName(name, namespace),
+    input,
+    ...markOf(draft, item),
+    ...nativeFields(draft, item),
+  };
 }

@@ -114,7 +114,7 @@ export const nativeFields = (draft: Draft, item: object): Readonly<Record<string
   draft.keepsNative ? readNative(item) : undefined;
 
 /** Reads a cache mark. A breakpoint of the other dialect gets the provider's default lifetime of five minutes. */
-function readMark(draft: MessagesDraft, part: object): CacheMark | undefined {
+export function readMark(draft: MessagesDraft, part: object): CacheMark | undefined {
   const { cache_control: mark, prompt_cache_breakpoint: point } = part as {
     cache_control?: CacheControl;
     prompt_cache_breakpoint?: object | null;

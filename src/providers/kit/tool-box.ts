@@ -76,7 +76,7 @@ type Callable = FunctionTool | CustomTool | NamespaceTool['tools'][number];
 
 const known = {
   function: new Set(['type', 'name', 'description', 'parameters', 'strict', 'cache_control']),
-  custom: new Set(['type', 'name', 'description', 'format']),
+  custom: new Set(['type', 'name', 'description', 'format', 'cache_control']),
   namespace: new Set(['type', 'name', 'description', 'tools']),
 };
 
@@ -128,7 +128,8 @@ function addTool(
 ): void {
   dropUnknown(draft, tool, known[tool.type], place);
   const name = upstreamName(tool.name, group?.name);
-  const flat = tool.type === 'custom' ? flattenCustom(name, tool, group) : flattenFunction(draft, name, tool, group);
+  const flat =
+    tool.type === 'custom' ? flattenCustom(draft, name, tool, group) : flattenFunction(draft, name, tool, group);
   const native = draft.keepsNative ? readNative(tool) : undefined;
   const written = native ? { ...flat, native } : flat;
   const isPlain = tool.type !== 'custom' && group === undefined;
@@ -165,13 +166,17 @@ function flattenFunction(
   if (description) flat.description = description;
   if (tool.parameters) flat.parameters = tool.parameters;
   if (tool.strict === true) flat.strict = true; // false is the default of every other format
-  if (tool.cache_control && draft.marksTools) flat.cacheControl = tool.cache_control;
-  else if (tool.cache_control) dropMark(draft);
+  return markTool(draft, flat, tool.cache_control);
+}
+
+function markTool(draft: Draft, flat: FlatTool, mark: CacheControl | null | undefined): FlatTool {
+  if (mark && draft.marksTools) flat.cacheControl = mark;
+  else if (mark) dropMark(draft);
   return flat;
 }
 
 /** Writes a function with one text parameter. The reader extracts the text again. */
-function flattenCustom(name: string, tool: CustomTool, group: NamespaceTool | undefined): FlatTool {
+function flattenCustom(draft: Draft, name: string, tool: CustomTool, group: NamespaceTool | undefined): FlatTool {
   const grammar =
     tool.format?.type === 'grammar'
       ? `\`input\` must match this grammar (${tool.format.syntax}):\n${tool.format.definition}`
@@ -185,7 +190,7 @@ function flattenCustom(name: string, tool: CustomTool, group: NamespaceTool | un
     required: ['input'],
     additionalProperties: false,
   };
-  return flat;
+  return markTool(draft, flat, tool.cache_control);
 }
 
 function describe(group: NamespaceTool | undefined, ...texts: (string | null | undefined)[]): string {

@@ -137,12 +137,13 @@ function withoutId(item: unknown): unknown {
 
 /** @returns the same item, a changed copy, or undefined if it is not sent upstream */
 function writeItem(
-  item: InputItem,
+  given: InputItem,
   index: number,
   written: WrittenInput,
   dialect: Dialect,
   dropped: string[],
 ): unknown {
+  const item = dialect.gateway ? given : withoutMark(given, dropped);
   switch (item.type) {
     case 'message':
       return writeMessage(item, index, dialect, dropped);
@@ -183,6 +184,14 @@ function writeItem(
       dropped.push(`input[${index}]`);
       return undefined;
   }
+}
+
+/** Removes the cache breakpoint of a call or a result, which the format has only in parts. */
+function withoutMark(item: InputItem, dropped: string[]): InputItem {
+  if (!('cache_control' in item)) return item;
+  const { cache_control: _, ...rest } = item;
+  if (!dropped.includes('cache_control')) dropped.push('cache_control');
+  return rest as InputItem; // the field is optional in every item
 }
 
 /** Matches an id that the gateway created. Another provider generated that image, and this one expects its own ids. */

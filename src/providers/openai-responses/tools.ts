@@ -88,7 +88,7 @@ function writeTool(tool: Tool, index: number, how: ToolWriting & { keepsDeferral
       return shown.parameters === undefined ? { ...shown, parameters: null } : shown; // the upstream requires the field
     }
     case 'custom':
-      return withoutDeferral(tool);
+      return withoutMark(withoutDeferral(tool), how);
     case 'namespace': {
       const tools = tool.tools.map((inner) => withoutMark(keepsDeferral ? inner : withoutDeferral(inner), how));
       if (tool.description === undefined) return { ...tool, description: tool.name, tools }; // OpenAI requires one

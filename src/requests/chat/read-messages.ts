@@ -180,11 +180,13 @@ class MessagesReader {
           this.customCalls.add(call.id);
           const { name, input } = call.custom;
           const item: CustomToolCallItem = { type: 'custom_tool_call', call_id: call.id, name, input };
+          if (call.cache_control) item.cache_control = call.cache_control;
           this.add(item, index, 'custom_call', within);
         } else {
           const { name, arguments: text } = call.function;
           this.openCall(name, call.id);
           const item: FunctionCallItem = { type: 'function_call', call_id: call.id, name, arguments: text };
+          if (call.cache_control) item.cache_control = call.cache_control;
           this.add(item, index, 'call', within);
         }
       }

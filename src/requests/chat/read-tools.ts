@@ -34,11 +34,13 @@ function readTool(tool: NonNullable<ChatBody['tools']>[number]): Tool {
     return Object.keys(native).length > 0 ? ({ ...read, [NATIVE_FIELD]: native } as Tool) : read;
   }
   if (tool.type === 'custom') {
-    const { name, description, format } = tool.custom;
+    const { name, description, format, cache_control: innerMark } = tool.custom;
+    const mark = tool.cache_control ?? innerMark;
     return {
       type: 'custom',
       name,
       ...(description && { description }),
+      ...(mark && { cache_control: mark }),
       ...(format && {
         format: format.type === 'grammar' ? { type: 'grammar' as const, ...format.grammar } : { type: 'text' as const },
       }),

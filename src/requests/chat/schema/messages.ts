@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { byKind } from '../../../schema/by-kind.ts';
-import { maybe } from '../../../schema/shapes.ts';
+import { cacheControl, maybe } from '../../../schema/shapes.ts';
 import { annotation, answerPart, generatedImage, reasoningDetail, chatPart, thinkingBlock } from './parts.ts';
 
 const content = Type.Union([Type.String(), Type.Array(chatPart)]);
@@ -19,12 +19,14 @@ export const toolCallShapes = {
     index: Type.Optional(Type.Unknown()),
     function: functionCall,
     extra_content: Type.Optional(Type.Unknown()),
+    cache_control: maybe(cacheControl),
   }),
   custom: Type.Object({
     type: Type.Literal('custom'),
     id: Type.String(),
     index: Type.Optional(Type.Unknown()),
     custom: Type.Object({ name: Type.String(), input: Type.String() }),
+    cache_control: maybe(cacheControl),
   }),
 };
 

@@ -41,7 +41,9 @@ const customTool = Type.Object({
         { component: 'ChatCustomToolFormat' },
       ),
     ),
+    cache_control: maybe(cacheControl),
   }),
+  cache_control: maybe(cacheControl),
 });
 
 const tools = { function: functionTool, custom: customTool, ...hostedTools, ...serverTools };
