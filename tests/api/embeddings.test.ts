@@ -44,6 +44,13 @@ beforeAll(async () => {
         models: [{ model: 'tei/rank', capabilities: { output: ['rerank'] } }],
       },
       {
+        id: 'nim',
+        wire: 'openai-embeddings',
+        ...served,
+        dialect: { rerank_passages: '/ranking' },
+        models: [{ model: 'nim/rank', capabilities: { output: ['rerank'] } }],
+      },
+      {
         id: 'ranks',
         wire: 'cohere',
         ...served,
@@ -528,6 +535,31 @@ describe('POST /rerank', () => {
     ]);
   });
 
+  it('serves NVIDIA NIM, which takes passages and sends logits', async () => {
+    const rankings = [
+      { index: 1, logit: 0.6 },
+      { index: 2, logit: -1.5 },
+      { index: 0, logit: -7.25 },
+    ];
+    upstream.respond(json({ rankings, usage: { prompt_tokens: 30, total_tokens: 30 } }));
+    const { status, body } = await rank({ model: 'nim/rank', top_n: 2, return_documents: false });
+
+    expect(status).toBe(200);
+    const passages = ['a blue bird', 'the red fox', 'a fox'].map((text) => ({ text }));
+    expect(upstream.requests.at(-1)).toMatchObject({ path: '/v1/ranking' });
+    expect(upstream.requests.at(-1)!.body).toEqual({
+      model: 'nim/rank',
+      query: { text: 'fox' },
+      passages,
+      truncate: 'END',
+    });
+    expect(body['results']).toEqual([
+      { index: 1, relevance_score: 0.6 },
+      { index: 2, relevance_score: -1.5 },
+    ]);
+    expect(body['usage']).toMatchObject({ total_tokens: 30 });
+  });
+
   it('serves Hugging Face TEI, which takes texts and sends a list', async () => {
     upstream.respond(
       json([
@@ -641,7 +673,7 @@ describe('the lists of models', () => {
 
     const embedding = ['acme/embed', 'acme/other', 'acme/slow', 'acme/texts', 'voyage/m'];
     expect(await list('/embeddings/models')).toEqual(embedding);
-    const ranking = ['acme/rank', 'tei/rank', 'voyage/rank'];
+    const ranking = ['acme/rank', 'nim/rank', 'tei/rank', 'voyage/rank'];
     expect(await list('/rerank/models')).toEqual(ranking);
     expect(await list('/models?output_modalities=rerank')).toEqual(ranking);
   });

@@ -15,11 +15,14 @@ const index = Type.Integer({ minimum: 0 });
 const ranked = Type.Array(
   Type.Union([Type.Object({ index, relevance_score: Type.Number() }), Type.Object({ index, score: Type.Number() })]),
 );
+/** The scores of NVIDIA NIM: https://docs.nvidia.com/nim/nemo-retriever/text-reranking/2.3/using-reranking.html */
+const logits = Type.Array(Type.Object({ index, logit: Type.Number() }));
 /** The response of TEI. */
 const checkList = createCheck(Type.Array(Type.Object({ index, score: Type.Number() })));
 const rerankBody = Type.Object({
   results: Type.Optional(ranked),
   data: Type.Optional(ranked),
+  rankings: Type.Optional(logits),
   model: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   usage: maybeCounts,
   meta: Type.Optional(Type.Union([Type.Object({ billed_units: maybeCounts, tokens: maybeCounts }), Type.Null()])),
@@ -28,7 +31,7 @@ const check = createCheck(rerankBody);
 
 /**
  * Reads a response in the shape that Cohere, Jina, Voyage and servers like them share. Scores are in `results` or
- * `data`, or the body is a list of them. Costs are search units or tokens.
+ * `data`, or in `rankings` of NVIDIA, or the body is a list of them. Costs are search units or tokens.
  *
  * @param count number of documents of the request
  * @throws {Error} if it has another shape, or names a document that is not there; the pipeline reports this as a
@@ -37,7 +40,8 @@ const check = createCheck(rerankBody);
 export function readRerankBody(body: unknown, count: number): RerankFinish {
   if (checkList(body)) return { type: 'finish', results: rank(body, count), model: undefined, usage: undefined };
   if (!check(body)) throw new TypeError('The body is not a list of scores.');
-  const results = (body.results ?? body.data ?? []).map((one): Ranked => {
+  const results = (body.results ?? body.data ?? body.rankings ?? []).map((one): Ranked => {
+    if ('logit' in one) return { index: one.index, score: one.logit };
     const score = 'relevance_score' in one ? one.relevance_score : one.score;
     return { index: one.index, score };
   });

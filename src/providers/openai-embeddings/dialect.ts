@@ -26,6 +26,11 @@ const dialectSchema = Type.Object(
       description:
         'Whether `/rerank` takes `texts` and one model, as that of Hugging Face TEI. The gateway then applies the number of documents itself.',
     }),
+    rerank_passages: Type.Union([Type.String({ pattern: '^/[\\w./-]{1,200}$' }), Type.Null()], {
+      default: null,
+      description:
+        'The path of the ranking of NVIDIA NIM, which takes `passages`: `/ranking`. The gateway applies the number of documents itself. Null: `/rerank`.',
+    }),
     empty_texts: Type.Boolean({
       default: true,
       description: 'False: the server rejects an empty text. It gets a space instead.',

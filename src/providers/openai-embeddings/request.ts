@@ -49,6 +49,13 @@ export function writeRerank(call: RerankCall, target: Target, dialect: Dialect):
     if (target.endUser !== undefined) dropped.push('user');
     return { path: '/rerank', body: { query, texts: documents }, dropped, readerContext };
   }
+  if (dialect.rerank_passages !== null) {
+    if (target.endUser !== undefined) dropped.push('user');
+    const passages = documents.map((text) => ({ text }));
+    // Without it, the server rejects a passage that is longer than the model reads.
+    const body = { model: target.upstreamModel, query: { text: query }, passages, truncate: 'END' };
+    return { path: dialect.rerank_passages, body, dropped, readerContext };
+  }
   const body: Record<string, unknown> = { model: target.upstreamModel, query, documents };
   if (topN !== undefined) body[dialect.top_n_field] = topN;
   if (!dialect.omit.includes('return_documents')) body['return_documents'] = false;
