@@ -24,7 +24,7 @@ const asFields = (value: unknown): Fields | undefined =>
 /**
  * Reads an error: `{error: {…}}` of OpenAI, Anthropic and Google, `{error: "…"}`, the same in a list, the bare object of
  * vLLM, Mistral, Databricks and AWS, `{detail}` and `{detail: {error}}` of FastAPI, `{title, detail}` of NVIDIA, the list `errors` of
- * Cloudflare and watsonx, `{error, error_description}` of OAuth, `{error_type, error_message}`, `base_resp` of MiniMax, or one line of
+ * Cloudflare and watsonx, `{error, error_description}` of OAuth, `{error_type, error_message}`, `{error_code, error_msg}` of Baidu, `base_resp` of MiniMax, or one line of
  * text, as proxies send it. Any other value has no message, because an error page is never repeated.
  *
  * @param type of an exception in a header, if the body names none
@@ -49,13 +49,25 @@ export function readComplaint(body: unknown, type = '', depth = 0): Complaint {
   const error = asFields(inner);
   if (!error) return complain(outer, '', type);
   const said = readWords(
-    error.message ?? error.Message ?? error.detail ?? error.msg ?? outer.message ?? outer.detail ?? outer.error_message,
+    error.message ??
+      error.Message ??
+      error.detail ??
+      error.msg ??
+      error.error_msg ??
+      outer.message ??
+      outer.detail ??
+      outer.error_message,
   );
   // Xiaomi says in `param` what is wrong.
   const isSentence = typeof error.param === 'string' && error.param.includes(' ');
   const words = isSentence ? `${said}: ${String(error.param)}` : said;
   return complain(
-    { code: error.error_code, type: error.title ?? error.error_type, ...error, ...(isSentence && { param: '' }) },
+    {
+      code: error.error_code,
+      type: error.title ?? error.error_type ?? error.reason,
+      ...error,
+      ...(isSentence && { param: '' }),
+    },
     words,
     type,
   );
@@ -197,6 +209,7 @@ export function findError(body: object, content: string): unknown {
   if (content in fields) return undefined;
   const isList = Array.isArray(fields.errors) && fields.errors.length > 0;
   const isBare =
-    ['message', 'detail', 'error_message'].some((name) => typeof fields[name] === 'string') && !('usage' in fields);
+    ['message', 'detail', 'error_message', 'error_msg'].some((name) => typeof fields[name] === 'string') &&
+    !('usage' in fields);
   return isList || isBare ? body : undefined;
 }

@@ -109,7 +109,8 @@ export class MessageReader {
           images = this.readList(key, value);
           break;
         case 'tool_calls':
-          pieces = this.readList(key, value);
+          // Hugging Face TGI before version 3 streams one object, its `ToolCallDelta`.
+          pieces = this.readList(key, Array.isArray(value) || typeof value !== 'object' ? value : [value]);
           break;
         case 'function_call': // the format before `tool_calls`, without index and id
           pieces = [{ index: -1, function: value }];

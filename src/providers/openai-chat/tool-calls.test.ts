@@ -22,6 +22,11 @@ describe('tool calls', () => {
     ]);
   });
 
+  it('may be an object instead of a list', () => {
+    const [piece] = call(0, 'c1', 'f', '{}').tool_calls;
+    expect(readDeltas([{ tool_calls: piece }])).toEqual(readDeltas([{ tool_calls: [piece] }]));
+  });
+
   it('arrive interleaved', () => {
     const texts: Record<string, string> = {};
     for (const chunk of stream('parallel-tool-calls')) {
