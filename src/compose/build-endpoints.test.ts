@@ -208,6 +208,16 @@ describe('what is known of an endpoint', () => {
     expect(only('OpenAI/One')).toMatchObject({ model: 'OpenAI/One', upstreamModel: 'one-2026', contextLength: 900 });
   });
 
+  it.each([
+    [{ id: 'azure' }, 'azure/my-deployment', 'my-deployment'],
+    [{ id: 'azure' }, 'openai/new', 'new'],
+    [{ id: 'eu', same_as: 'azure' }, 'eu/my-deployment', 'my-deployment'],
+    [{ id: 'openai', base_url: 'https://api.openai.com/v1' }, 'openai/new', 'new'],
+    [{ id: 'openai' }, 'openai/new', 'openai/new'],
+    [{ id: 'groq' }, 'groq/compound', 'groq/compound'],
+  ])('has the name at %j of %s', (entry, model, name) =>
+    expect(only(model, entry)).toMatchObject({ upstreamModel: name }));
+
   it('is nothing where the catalog does not list the model at this provider', () => {
     for (const endpoint of [only('openai/new'), only('else/three', { id: 'xai' }), only('openai/one', { id: 'own' })]) {
       expect(endpoint).toMatchObject({

@@ -134,6 +134,14 @@ function checkDialectOf(entry: ProviderConfig, model: string, dialect: Readonly<
   }
 }
 
+/** Returns the name of a model at its provider, if neither the configuration nor the catalog has one. */
+function nameAt(entry: ProviderConfig, model: string): string {
+  if (model.includes('*')) return '*';
+  const { plainNames: isPlain, baseUrl } = findKnownProvider(entry) ?? {};
+  const isAtHome = baseUrl === undefined || entry.base_url === baseUrl; // servers of others may have names with a slash
+  return isPlain && isAtHome ? model.slice(model.lastIndexOf('/') + 1) : model;
+}
+
 /** Whether the entry includes all models under the provider's name. */
 function isWhole(entry: ProviderConfig): boolean {
   const known = findKnownProvider(entry);
@@ -211,7 +219,7 @@ class EndpointBuilder {
     const parameters = config.supported_parameters ?? row?.parameters ?? (row && model?.parameters);
     const pricing = mergePricing(config, row && readRecordPrices(row));
     const output = config.capabilities?.output ?? row?.output ?? (row && model?.output);
-    const upstream = config.upstream_model ?? row?.upstream_model ?? (config.model.includes('*') ? '*' : config.model);
+    const upstream = config.upstream_model ?? row?.upstream_model ?? nameAt(entry, config.model);
     // The ARN of an inference profile does not name its model.
     const rulesOf = config.rules_of ?? (upstream.startsWith('arn:') ? config.model : undefined);
     const maxBatch = config.max_batch ?? row?.max_batch;

@@ -25,6 +25,8 @@ export interface KnownProvider {
   slugs: readonly string[];
   /** `fetch`: it accepts no URLs of images. */
   urls?: 'fetch';
+  /** Whether names of its models have no slash, so that a model without `upstream_model` has the name after the last one. */
+  plainNames: boolean;
   /** The source of these facts. */
   source: string;
 }
@@ -41,6 +43,7 @@ interface Row {
   imitated?: boolean;
   slugs?: string[];
   urls?: 'fetch';
+  plainNames?: boolean;
   source: string;
 }
 
@@ -51,6 +54,7 @@ export const knownProviders: readonly KnownProvider[] = (list.providers as Row[]
   wire: 'openai-chat',
   dialect: {},
   imitated: false,
+  plainNames: false,
   slugs: [],
   ...row,
 }));

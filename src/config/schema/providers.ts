@@ -90,7 +90,7 @@ const model = Type.Object({
   ),
   upstream_model: Type.Optional(
     textField(
-      'Name at the provider. `*` is the suffix that the `*` of `model` matched, and the default of a wildcard. Absent: `model`.',
+      'Name at the provider. `*` is the suffix that the `*` of `model` matched, and the default of a wildcard. Absent: `model`, and for OpenAI, Azure and Anthropic what follows its last slash.',
     ),
   ),
   rules_of: Type.Optional(
