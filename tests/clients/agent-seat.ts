@@ -70,8 +70,16 @@ export class AgentSeat implements AsyncDisposable {
     });
   }
 
-  /** Runs the program in the working folder. Only loopback is reachable without the proxy. */
-  async run<Event>(parameters: readonly string[], env: Record<string, string>): Promise<AgentRun<Event>> {
+  /**
+   * Runs the program in the working folder. Only loopback is reachable without the proxy.
+   *
+   * @param signal ends it. Absent: it has `patienceMs`
+   */
+  async run<Event>(
+    parameters: readonly string[],
+    env: Record<string, string>,
+    signal?: AbortSignal,
+  ): Promise<AgentRun<Event>> {
     if (!this.proxy.listening) await once(this.proxy.listen(0, '127.0.0.1'), 'listening');
     const proxy = `http://127.0.0.1:${(this.proxy.address() as AddressInfo).port}`; // it listens on a port
     const child = spawn(this.program, parameters, {
@@ -83,10 +91,11 @@ export class AgentSeat implements AsyncDisposable {
         HTTPS_PROXY: proxy,
         ALL_PROXY: proxy,
         NO_PROXY: '127.0.0.1',
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
         ...env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: patienceMs,
+      ...(signal ? { signal } : { timeout: patienceMs }),
       killSignal: 'SIGKILL',
     });
     const output = { stdout: '', stderr: '' };

@@ -6,11 +6,15 @@ import { type BackEnd, startStrictBackEnds } from './back-end.ts';
 import { ClaudeSeat, findClaude } from './claude-cli.ts';
 import { CodexSeat, findCodex } from './codex-cli.ts';
 import { NpmSeat, npmAgents } from './npm-agents.ts';
-import { findOpencode, OpencodeSeat } from './opencode-cli.ts';
+import { findOpencode, OpencodeServer } from './opencode-cli.ts';
 import type { Call, Turn } from './turn.ts';
 
 const backEnds = await startStrictBackEnds();
-afterAll(() => backEnds.close());
+let opencode: OpencodeServer | undefined;
+afterAll(async () => {
+  await opencode?.[Symbol.asyncDispose]();
+  await backEnds.close();
+});
 
 interface Seat extends AsyncDisposable {
   readonly folder: string;
@@ -52,7 +56,10 @@ const agents: TestedAgent[] = [
   {
     name: 'opencode',
     found: findOpencode(),
-    open: (program) => new OpencodeSeat(program),
+    open(program) {
+      opencode ??= new OpencodeServer(program);
+      return opencode.open();
+    },
     read: (file) => [
       { name: 'read', input: { filePath: file } },
       { name: 'bash', input: { command: `wc -c < ${file}`, description: 'Counts' } },
