@@ -692,6 +692,15 @@ const demands: Demand[] = [
     sends: { thinking: { type: 'adaptive' } },
   },
   {
+    source: 'platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5',
+    wire: 'anthropic-messages',
+    path: '/messages',
+    body: { max_tokens: 4000, messages: [asked], tools: [{ type: 'web_search_20260209', name: 'web_search' }] },
+    says: "'one' does not support tool types: web_search_20260209. Did you mean one of web_search_20250305?",
+    refuses: ({ tools: sent }) => sent[0].type === 'web_search_20260209',
+    sends: { tools: [{ type: 'web_search_20250305' }] },
+  },
+  {
     source: 'openai/codex#4881',
     wire: 'openai-responses',
     path: '/responses',

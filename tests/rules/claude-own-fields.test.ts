@@ -27,6 +27,15 @@ describe('what only Anthropic has', () => {
     expect(elsewhere.headers.get('x-router-dropped-fields')).toBe(name);
   });
 
+  it('the search with dynamic filtering reaches it, and a cloud gets the older one', async () => {
+    const search = { type: 'web_search_20260209', name: 'web_search', max_uses: 2 };
+    const body = { messages: [asked], tools: [search] };
+    const [there, elsewhere] = await Promise.all([own.send('messages', body), cloud.send('messages', body)]);
+    expect([there.status, elsewhere.status]).toEqual([200, 200]);
+    expect(there.sent).toMatchObject({ tools: [search] });
+    expect(elsewhere.sent).toMatchObject({ tools: [{ ...search, type: 'web_search_20250305' }] });
+  });
+
   it('changes tools within the conversation', async () => {
     const change = { type: 'tool_addition', tool: { name: 'look', input_schema: { type: 'object', properties: {} } } };
     const fake = own.fake.upstream;

@@ -187,7 +187,7 @@ function fitTools(draft: MessagesDraft, body: WireBody, box: ToolBox): void {
   };
   const renamed = new Map<string, ReadonlyMap<string, string>>(); // tool of the client → property of the client → sent
   body.tools = body.tools?.map((tool) => {
-    if (isHosted(tool)) return tool;
+    if (isHosted(tool)) return rules.filtered_search === false ? withoutFilter(draft, tool) : tool;
     const fitted = { ...tool, name: fitName(tool.name) };
     if (!tool.input_schema || !schemas) return fitted;
     const schema = fitSchema(tool.input_schema, schemas, { closes: schemas.closed === 'always' });
@@ -218,6 +218,22 @@ function fitTools(draft: MessagesDraft, body: WireBody, box: ToolBox): void {
     });
   }
   if (rules.keep_for_calls && rules.supported !== false && body.tools === undefined) addCalledTools(draft, body);
+}
+
+/** The versions of the tools of Anthropic without dynamic filtering. */
+const basicVersions: ReadonlyMap<string, string> = new Map([
+  ['web_search', 'web_search_20250305'],
+  ['web_fetch', 'web_fetch_20250910'],
+]);
+
+/** Replaces a newer version of the search or the fetch of Anthropic. */
+function withoutFilter(draft: MessagesDraft, tool: MessagesTool): MessagesTool {
+  const [, kind, version] = /^(web_search|web_fetch)_(\d{8})$/.exec(tool.type ?? '') ?? [];
+  const basic = basicVersions.get(kind ?? '');
+  if (basic === undefined || version! <= basic.slice(-8)) return tool;
+  draft.dropped.push(`tools (${tool.type} → ${basic})`);
+  const { allowed_callers: _, response_inclusion: __, ...rest } = tool;
+  return { ...rest, type: basic };
 }
 
 /** Replaces a forced call that the server rejects, or turns the reasoning off that is not combined with it. */

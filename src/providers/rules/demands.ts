@@ -121,6 +121,12 @@ export const demands: readonly ServerDemand[] = [
     settings: { native_search: false },
   },
   {
+    name: 'no dynamic filtering', // platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5
+    words: /does not support tool types: web_(?:search|fetch)_\d{8}/i,
+    wire: 'anthropic-messages',
+    settings: { tools: { filtered_search: false } },
+  },
+  {
     name: 'penalties', // google-gemini/cookbook#1290
     words: /penalty is not enabled/i,
     wire: 'gemini',

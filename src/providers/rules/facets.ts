@@ -135,6 +135,9 @@ export const facets = {
       web_access: bool(
         'False: a web search has no `external_web_access`. One in which it is false, so that it must not reach the web, is left out.',
       ),
+      filtered_search: bool(
+        'False: the search and the fetch of Anthropic have no dynamic filtering. Newer versions become `web_search_20250305` and `web_fetch_20250910`.',
+      ),
       keep_for_calls: bool('Whether a request with calls in its input needs tools.'),
     },
     'Function tools.',

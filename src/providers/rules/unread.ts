@@ -7,7 +7,7 @@ import { isNameOn } from './parameter-names.ts';
 const unread: Readonly<Record<string, Readonly<Partial<Record<keyof typeof facets, string>>>>> = {
   'openai-chat': {
     ids: 'hosted',
-    tools: 'with_search only_functions web_access',
+    tools: 'filtered_search with_search only_functions web_access',
     format: 'drop',
     turns: 'whole_messages billing',
     parts: 'image_types',
@@ -18,7 +18,7 @@ const unread: Readonly<Record<string, Readonly<Partial<Record<keyof typeof facet
   'openai-responses': {
     stops: 'max blank',
     ids: 'unique hosted',
-    tools: 'description_length strict parameters own_fields with_search keep_for_calls',
+    tools: 'filtered_search description_length strict parameters own_fields with_search keep_for_calls',
     tool_choice: 'while_thinking',
     schemas: 'property_names',
     format: 'drop',
@@ -43,7 +43,7 @@ const unread: Readonly<Record<string, Readonly<Partial<Record<keyof typeof facet
   gemini: {
     stops: 'blank',
     ids: 'characters length max_length unique hosted',
-    tools: 'description_length strict parameters own_fields only_functions web_access keep_for_calls',
+    tools: 'filtered_search description_length strict parameters own_fields only_functions web_access keep_for_calls',
     tool_choice: 'values while_thinking',
     schemas: 'closed property_names strict',
     format: 'json_schema json_object json_word while_thinking schema_streamed drop',

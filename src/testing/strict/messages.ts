@@ -98,6 +98,7 @@ function readMessages(body: MessagesBody): Seen {
         ...(parameters && { parameters }),
         ...(strict !== undefined && { strict }),
       }));
+  seen.hosted = (tools ?? []).flatMap(({ type }) => (type === undefined || type === 'custom' ? [] : [type]));
   if (choice) seen.choice = choices[choice.type as keyof typeof choices];
   if (choice?.name !== undefined) seen.chosen = choice.name;
   if (config?.format) seen.format = { kind: 'json_schema', schema: config.format.schema ?? {} };

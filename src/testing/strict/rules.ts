@@ -55,6 +55,8 @@ export interface StrictRules {
     /** Strict tools beside others. */
     mixedStrict?: Words;
     none?: Words;
+    /** Versions of tools of the provider that are unknown. `{value}` */
+    unknownHosted?: { pattern: RegExp; says: Words };
     /** Calls in the conversation without tools in the request. */
     missing?: Words;
     schemas?: SchemaFaults<Words>;
@@ -238,6 +240,8 @@ function checkTools(all: StrictRules, seen: Seen): Fault | undefined {
   if (has && effortWithTools !== undefined && effort !== 'none')
     return { says: effortWithTools, values: { value: effort } };
   if (!rules) return undefined;
+  const hosted = seen.hosted?.find((type) => rules.unknownHosted?.pattern.test(type));
+  if (hosted !== undefined) return { says: rules.unknownHosted!.says, values: { value: hosted } };
   const calls = seen.messages.some((message) => message.calls.length > 0);
   if (!has) {
     if (tools && rules.empty !== undefined) return { says: rules.empty };

@@ -8,6 +8,7 @@ export interface Seen {
   tools?: SeenTool[];
   choice?: 'auto' | 'none' | 'required' | 'named';
   /** The name of a named choice. */
+  hosted?: string[];
   chosen?: string;
   format?: { kind: 'json_object' | 'json_schema'; schema?: Schema };
   stops: string[];

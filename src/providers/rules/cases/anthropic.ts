@@ -27,6 +27,8 @@ const native = (fields: Record<string, unknown>, betas: string[] = []): Pick<Res
   native: { format: 'anthropic-messages', fields, betas, replaces: {}, tools: {}, version: undefined },
 });
 
+const newSearch = { type: 'web_search_20260209', name: 'web_search', allowed_callers: ['direct'] };
+
 /** A block of a tool that a provider has run. */
 const hosted = (block: { type: string; [field: string]: unknown }): MessagePart =>
   ({ type: `anthropic:${block.type}`, block }) as unknown as MessagePart;
@@ -300,6 +302,17 @@ export const anthropicCases: RuleCase[] = [
     without: ['inference_geo', 'speed', 'fallbacks'],
     dropped: ['inference_geo', 'speed', 'fallbacks'],
   },
+  ...['claude-4-5/search', 'vertex/search'].map(
+    (rules): RuleCase => ({
+      rules,
+      request: {
+        ...native({}),
+        tools: [{ type: 'web_search', native: newSearch }] as unknown as ResponseRequest['tools'],
+      },
+      body: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+      dropped: ['tools (web_search_20260209 → web_search_20250305)'],
+    }),
+  ),
   {
     rules: 'claude-4/speed',
     request: native({ speed: 'fast' }),

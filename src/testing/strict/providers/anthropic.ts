@@ -108,7 +108,20 @@ const claudeRules: StrictRules = {
   },
 };
 
-const anthropic: MessagesDescription = { id: 'anthropic', model: 'claude-sonnet-4-5-20250929', rules: claudeRules };
+/** Source: github.com/anthropics/skills, skills/claude-api/shared/platform-availability.md */
+const basicTools: StrictRules['tools'] = {
+  ...claudeRules.tools!,
+  unknownHosted: {
+    pattern: /^web_(?:search|fetch)_2026/,
+    says: 'This model does not support tool types: {value}. Did you mean one of web_search_20250305?',
+  },
+};
+
+const anthropic: MessagesDescription = {
+  id: 'anthropic',
+  model: 'claude-sonnet-4-5-20250929',
+  rules: { ...claudeRules, tools: basicTools },
+};
 
 /** Sources: RooCodeInc/Roo-Code#12162, earendil-works/pi#3297, langchain-ai/deepagents#1585 */
 const anthropicNew: MessagesDescription = {
@@ -228,6 +241,7 @@ const vertex: MessagesDescription = {
   model: 'claude-sonnet-4-5@20250929',
   rules: {
     ...claudeRules,
+    tools: basicTools,
     fields: {
       ...claudeRules.fields!,
       known: claudeRules.fields!.known!.filter(
