@@ -75,6 +75,7 @@ function situationOf({ target, dialect }: ChatDraft, body: WireBody): Situation 
     thinking: effort === undefined ? isOn : effort !== 'none',
     stream: target.stream,
     format: body.response_format !== undefined,
+    greedy: body.temperature === 0,
     effort,
   };
 }

@@ -23,6 +23,7 @@ const condition = Type.Object(
     search: bool('Whether the request has the search of the provider.'),
     stream: bool('Whether the request is streamed.'),
     format: bool('Whether the request has a JSON format.'),
+    greedy: bool('Whether the temperature of the request is 0.'),
     efforts: Type.Optional(
       Type.Array(Type.Enum([...efforts]), { description: 'The effort of the request is one of these.' }),
     ),

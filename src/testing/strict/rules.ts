@@ -10,6 +10,8 @@ interface StrictNumber {
   only?: readonly number[];
   /** Whether the rule holds only while the model reasons, or only while it does not. Absent: always. */
   thinking?: boolean;
+  /** The rule holds only if the temperature is 0. */
+  greedy?: true;
   says: Words;
 }
 
@@ -189,9 +191,10 @@ function checkSettings(rules: StrictRules, seen: Seen, thinks: boolean): Fault |
   const numbers = Object.entries(rules.numbers ?? {}).flatMap(([name, given]) =>
     [given].flat().map((rule): [string, StrictNumber] => [name, rule as StrictNumber]),
   );
-  for (const [name, { min, above, max, below, only, thinking = thinks, says }] of numbers) {
+  for (const [name, { min, above, max, below, only, thinking = thinks, greedy, says }] of numbers) {
     const value = settings[name];
     if (typeof value !== 'number' || thinking !== thinks) continue;
+    if (greedy && settings['temperature'] !== 0) continue;
     const fits =
       (below === undefined || value < below) &&
       (min === undefined || value >= min) &&

@@ -199,4 +199,26 @@ export const controlCases: RuleCase[] = [
     without: ['reasoning_effort'],
   },
   { rules: 'template-deepseek/thinking', request: low, body: { chat_template_kwargs: { thinking: true } } },
+  { rules: 'mistral/greedy', request: { temperature: 0, top_p: 0.9 }, without: ['top_p'], dropped: ['top_p'] },
+  { rules: 'mistral/greedy', request: { temperature: 0.2, top_p: 0.9 }, body: { top_p: 0.9 } },
+  { rules: 'kimi/temperature', request: { temperature: 1.5 }, without: ['temperature'], dropped: ['temperature'] },
+  { rules: 'kimi-k2/forced', request: { tools, tool_choice: 'required' }, without: ['tool_choice'] },
+  {
+    rules: 'perplexity/sampling',
+    request: { temperature: 2, frequency_penalty: 1, presence_penalty: 1 },
+    body: { temperature: 1.99, presence_penalty: 1 },
+    without: ['frequency_penalty'],
+  },
+  {
+    rules: 'cohere/stops',
+    request: { stop: ['a', 'b', 'c', 'd', 'e', 'f'] },
+    body: { stop: ['a', 'b', 'c', 'd', 'e'] },
+  },
+  {
+    rules: 'sambanova-template/thinking',
+    request: none,
+    body: { chat_template_kwargs: { enable_thinking: false } },
+    without: ['reasoning_effort'],
+  },
+  { rules: 'baseten-template/thinking', request: low, body: { chat_template_args: { enable_thinking: true } } },
 ];

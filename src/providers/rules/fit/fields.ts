@@ -14,11 +14,13 @@ export interface Situation {
   readonly search?: boolean;
   readonly stream: boolean;
   readonly format: boolean;
+  /** Whether the temperature is 0. Absent: the wire has no rule about it. */
+  readonly greedy?: boolean;
   /** The effort that the body has. Undefined: none. */
   readonly effort: ReasoningEffort | undefined;
 }
 
-const flags = ['tools', 'forced', 'thinking', 'reasoning_off', 'search', 'stream', 'format'] as const;
+const flags = ['tools', 'forced', 'thinking', 'reasoning_off', 'search', 'stream', 'format', 'greedy'] as const;
 
 /** Whether a request meets a condition. */
 export function meetsCondition(condition: Condition | undefined, situation: Situation): boolean {

@@ -190,6 +190,8 @@ const cohere: ChatDescription = {
   envelope: envelopes.cohere,
   rules: {
     halfCharacters: half,
+    stops: { max: 5, says: 'invalid request: stop_sequences must have at most 5 entries.' },
+    values: { effort: { only: ['none', 'high'], says: 'invalid request: reasoning_effort must be none or high.' } },
     fields: {
       refused: [
         'parallel_tool_calls',
@@ -221,7 +223,18 @@ const perplexity: ChatDescription = {
   model: 'sonar-pro',
   rules: {
     halfCharacters: half,
+    numbers: { temperature: { min: 0, below: 2, says: 'temperature must be at least 0 and less than 2' } },
+    format: { json_object: "response_format: Input tag 'json_object' does not match any of the expected tags" },
     turns: {
+      first: {
+        only: ['user', 'system'],
+        says: {
+          message:
+            'After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).',
+          type: 'invalid_message',
+          code: 400,
+        },
+      },
       alternate: {
         message:
           'After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).',

@@ -6,7 +6,8 @@ const order = (message: string): SpokenWords => ({ message, type: 'invalid_reque
 /**
  * Sources: anomalyco/opencode#1680 (ids), mistralai/mistral-common#169 (user after a result), 0xPlaygrounds/rig#1130
  * (prefix), OpenHands/OpenHands#8685 and github/copilot-cli#4884 (content or calls), ericc-ch/copilot-api#273 (last
- * role), langchain-ai/langchain-azure#82 and Gitlawb/openclaude#739 (fields), partITech/php-mistral#76 (empty list)
+ * role), langchain-ai/langchain-azure#82 and Gitlawb/openclaude#739 (fields), partITech/php-mistral#76 (empty list),
+ * devoxx/DevoxxGenieIDEAPlugin#338 (greedy)
  */
 const description: ChatDescription = {
   id: 'mistral',
@@ -23,6 +24,7 @@ const description: ChatDescription = {
     },
     numbers: {
       temperature: { min: 0, max: 1.5, says: { message: 'Input should be less than or equal to 1.5', status: 422 } },
+      top_p: { only: [1], greedy: true, says: 'top_p must be 1 when using greedy sampling.' },
     },
     ids: {
       pattern: /^[A-Za-z0-9]{9}$/,
