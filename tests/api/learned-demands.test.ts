@@ -611,6 +611,15 @@ const demands: Demand[] = [
     refuses: ({ seed }) => seed !== undefined,
   },
   {
+    source: 'elie222/rakazo#114',
+    wire: 'openai-chat',
+    path: '/chat/completions',
+    body: { messages: [asked], reasoning_effort: 'none' },
+    says: 'Reasoning is mandatory for this endpoint and cannot be disabled.',
+    refuses: ({ reasoning_effort: effort }) => effort === 'none',
+    sends: { reasoning_effort: 'minimal' },
+  },
+  {
     source: 'editor-code-assistant/eca#609',
     wire: 'openai-responses',
     path: '/chat/completions',

@@ -184,6 +184,13 @@ describe('reasoning', () => {
     expect(dropped).toEqual(left);
   });
 
+  it.each([{ enabled: false }, { effort: 'none' }] as const)('stays on with %j, where it is mandatory', (reasoning) => {
+    const dialect = { reasoning: 'reasoning', efforts: ['low', 'high'] };
+    const { body, dropped } = write({ reasoning }, { dialect });
+    expect(body.reasoning).toEqual({ effort: 'low' });
+    expect(dropped).toEqual(['reasoning.effort (none → low)']);
+  });
+
   it('is left out and named, where the server takes nothing', () => {
     const { body, dropped } = write(
       { reasoning: { effort: 'low', max_tokens: 9 } },

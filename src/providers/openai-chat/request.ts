@@ -202,8 +202,9 @@ function writeReasoning(
     return;
   }
   const setting: Record<string, unknown> = {};
+  const staysOn = enabled === false && !dialect.efforts.includes('none');
   if (isSet(budget) && !wanted) setting.max_tokens = budget;
-  else if (wanted && enabled !== false) setting.effort = effort;
-  if (isSet(enabled)) setting.enabled = enabled;
+  else if (wanted && (enabled !== false || staysOn)) setting.effort = effort;
+  if (isSet(enabled) && !staysOn) setting.enabled = enabled;
   if (Object.keys(setting).length > 0) body.reasoning = setting;
 }

@@ -72,7 +72,22 @@ export const demands: readonly ServerDemand[] = [
     name: 'thinking without a budget', // QwenLM/Qwen-Agent#941
     words: /thinking_budget parameter must be a positive integer/i,
     wire: 'openai-chat',
-    settings: { reasoning_rules: { on: { enable_thinking: true, thinking_budget: 16_384 } } },
+    settings: {
+      reasoning_rules: {
+        on: { enable_thinking: true, thinking_budget: 16_384 },
+        budget: { field: 'thinking_budget', max: 16_384 },
+      },
+    },
+  },
+  {
+    // musistudio/claude-code-router#1238, elie222/rakazo#114, earendil-works/pi#8454
+    name: 'reasoning that cannot be turned off',
+    words: /reasoning is mandatory\b|enable_thinking parameter is restricted to true/i,
+    wire: ['openai-chat', 'openai-responses'],
+    settings: {
+      efforts: ['minimal', 'low', 'medium', 'high', 'xhigh'],
+      reasoning_rules: { off: {}, by_default: true },
+    },
   },
   {
     name: 'this level of thinking', // heyhuynhgiabuu/proxypal#170
@@ -225,7 +240,7 @@ export const demands: readonly ServerDemand[] = [
   {
     name: 'unstreamed responses',
     words:
-      /only supports? stream(?:ing)? mode|must be set to false for non-streaming|thinking can ?not be support(?:ed)? when .?stream=false/i, // musistudio/claude-code-router#948
+      /only supports? stream(?:ing)? mode|must be set to false for non-streaming|thinking can ?not be support(?:ed)? when .?stream=false|must have stream=true/i, // musistudio/claude-code-router#948
     settings: { answers: { must_stream: true } },
   },
   {

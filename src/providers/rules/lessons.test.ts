@@ -236,3 +236,13 @@ it('a list of efforts with other words is about one request', () => {
   ).toMatchObject({ name });
   expect(lessonAbout(name)?.settings({})).toEqual({ efforts: ['low', 'medium', 'high'] });
 });
+
+it('a list of efforts replaces the one word that the rules have for them', () => {
+  const lesson = readLesson('`reasoning_effort` must be one of `low`, `medium`, or `high`', '')!;
+  const efforts = ['low', 'medium', 'high'];
+  expect(lesson.settings({ reasoning_rules: { on: { reasoning_effort: 'default' } } })).toEqual({
+    efforts,
+    reasoning_rules: { on: {}, keep_effort: true },
+  });
+  expect(lesson.settings({ reasoning_rules: { on: { enable_thinking: true } } })).toEqual({ efforts });
+});

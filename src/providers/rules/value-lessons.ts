@@ -1,6 +1,7 @@
 import type { RefusalLesson as Lesson } from '../../domain/errors.ts';
 import { efforts } from '../../domain/items.ts';
 import { fieldsOf } from './parameter-names.ts';
+import type { Settings } from './rule-sets.ts';
 
 /** Parameters whose numbers a server may bound. A limit of the output has sentences of its own. */
 const numbers = new Map<string, { step: number }>([
@@ -91,10 +92,17 @@ export function readValues(text: string, param: string): string | undefined {
   return words.every((word) => efforts.some((effort) => effort === word)) ? `efforts ${words.join(', ')}` : undefined;
 }
 
+/** Settings that send these efforts, also where the rules of the endpoint have one word for all of them. */
+function sendEfforts(listed: string[], current: Settings): Settings {
+  const { on } = (current['reasoning_rules'] ?? {}) as { on?: Settings };
+  const hasWord = on?.['reasoning_effort'] !== undefined;
+  return { efforts: listed, ...(hasWord && { reasoning_rules: { on: {}, keep_effort: true } }) };
+}
+
 /** Returns the lesson of a name that this file makes. */
 export function valueLesson(name: string): Lesson | undefined {
   const listed = /^efforts (.+)$/.exec(name)?.[1];
-  if (listed) return { name, settings: () => ({ efforts: listed.split(', ') }) };
+  if (listed) return { name, settings: (current) => sendEfforts(listed.split(', '), current) };
   const values = /^values of (verbosity|service_tier): (.+)$/.exec(name);
   if (values) return { name, settings: () => ({ fields: fieldsOf(values[1]!, { values: values[2]!.split(', ') }) }) };
   const only = /^(\w+) only (-?[\d.]+)$/.exec(name);
