@@ -48,6 +48,13 @@ describe('the built-in catalog', () => {
     }
   });
 
+  it.each(['anthropic/claude-opus-5', 'anthropic/claude-opus-5.5'])('has the price of the fast mode of %s', (id) => {
+    const rows = endpoints.filter(({ model, provider }) => model === id && provider === 'anthropic');
+    const costOf = (tier?: string) => rows.find((row) => row.tier === tier)!.usd_per_million!;
+    for (const name of ['prompt', 'completion', 'cache_read', 'cache_write', 'cache_write_1h'] as const)
+      expect(Number(costOf('priority')[name])).toBeCloseTo(Number(costOf()[name]) * 2, 9);
+  });
+
   it('has at least 60 models of at least 12 providers, not counting simulators', () => {
     const served = real.flatMap(([, file]) => file.endpoints ?? []);
     expect(new Set(served.map(({ model }) => model)).size).toBeGreaterThanOrEqual(60);

@@ -3,7 +3,7 @@ import type { Chunk } from '../../domain/chunks.ts';
 import { replay } from '../../testing/replay.ts';
 import { createReader } from './chunks.ts';
 import type { ReaderContext } from './wire.ts';
-import { readUsage } from './usage.ts';
+import { readServiceTier, readUsage } from './usage.ts';
 
 const read = (name: string, readerContext: ReaderContext = {}): Chunk[] =>
   replay(new URL(`recordings/${name}.stream.http`, import.meta.url), createReader(readerContext));
@@ -59,6 +59,16 @@ describe('a streamed message', () => {
     const counts = { input_tokens: 3, output_tokens: 1, cost: 0.000012, cost_details: {}, is_byok: true };
     expect(readUsage(counts, dropped)).toMatchObject({ inputTokens: 3, upstreamCostNanoUsd: 12_000 });
     expect([...dropped]).toEqual([]);
+  });
+
+  it.each([
+    [{ speed: 'fast', service_tier: 'standard' }, 'priority'],
+    [{ speed: 'standard' }, 'default'],
+    [{ service_tier: 'standard' }, 'default'],
+    [{ service_tier: 'batch' }, 'batch'],
+    [{}, undefined],
+  ])('reads the tier of %j', (counts, tier) => {
+    expect(readServiceTier(counts)).toBe(tier);
   });
 
   it('reads calls in pieces, also one without arguments', () => {

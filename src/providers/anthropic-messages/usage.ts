@@ -85,7 +85,7 @@ const count = (value: unknown): number => readCount(value) ?? 0;
 export function readServiceTier(counts: Counts): string | undefined {
   if (counts.speed === 'fast') return 'priority';
   const tier = counts.service_tier;
-  if (typeof tier !== 'string') return undefined;
+  if (typeof tier !== 'string') return counts.speed === 'standard' ? 'default' : undefined; // fast mode was not granted
   return tier === 'standard' ? 'default' : tier;
 }
 
