@@ -23,6 +23,8 @@ const format: Pick<ResponseRequest, 'text'> = { text: { format: { type: 'json_sc
 const json: Pick<ResponseRequest, 'text'> = { text: { format: { type: 'json_object' } } };
 const none: RuleCase['request'] = { reasoning: { effort: 'none' } };
 const low: RuleCase['request'] = { reasoning: { effort: 'low' } };
+const image = { type: 'input_image', detail: 'auto', image_url: 'data:image/png;base64,iVBORw0KGgo=' } as const;
+const marked = { type: 'input_text', text: 'Hi', cache_control: { type: 'ephemeral' } } as const;
 const thoughts = { input: [user, thought, call, output] };
 const limit = { max_output_tokens: 100 };
 const neighbors: RuleCase['request'] = { input: [said, user, user] };
@@ -221,4 +223,15 @@ export const controlCases: RuleCase[] = [
     without: ['reasoning_effort'],
   },
   { rules: 'baseten-template/thinking', request: low, body: { chat_template_args: { enable_thinking: true } } },
+  {
+    rules: 'deepseek-flash/images',
+    request: { input: [{ type: 'message', role: 'user', content: [image] }] },
+    body: { messages: [{ content: [{ type: 'image_url' }] }] },
+  },
+  {
+    rules: 'alibaba/marks',
+    request: { input: [{ type: 'message', role: 'user', content: [marked] }], cache_control: { type: 'ephemeral' } },
+    body: { messages: [{ content: [{ cache_control: { type: 'ephemeral' } }] }] },
+    without: ['cache_control'],
+  },
 ];

@@ -6,7 +6,7 @@ const half = 'Failed to parse the request body as JSON: lone leading surrogate i
 
 /**
  * Sources: deepseek-ai/DeepSeek-V3#1376 (choice), llm-exe/llm-exe#662 (schema), browserbase/stagehand#1204 (word),
- * earendil-works/pi#3635 (reasoning), Gitlawb/openclaude#806 (parts)
+ * earendil-works/pi#3635 (reasoning), Gitlawb/openclaude#806, SillyTavern/SillyTavern#5964 (parts)
  */
 const deepseek: ChatDescription = {
   id: 'deepseek',
@@ -30,9 +30,10 @@ const deepseek: ChatDescription = {
     },
     parts: {
       only: {
-        kinds: ['text'],
-        says: 'Failed to deserialize the JSON body into the target type: messages[{index}]: unknown variant `{value}`, expected `text`',
+        kinds: ['text', 'image_url'],
+        says: 'Failed to deserialize the JSON body into the target type: messages[{index}]: unknown variant `{value}`, expected `text` or `image_url`',
       },
+      imagesInResults: 'Images are supported only in messages of the role user.',
     },
   },
   answer: {
