@@ -152,6 +152,15 @@ describe('a body of the Gemini API on the native wire', () => {
     ['gemini-2.5-pro', { thinkingBudget: -1 }, { thinkingBudget: -1 }],
     ['gemini-2.5-flash', { thinkingBudget: 0 }, { thinkingBudget: 0 }],
     ['gemini-3-pro-preview', { thinkingBudget: 4096 }, { thinkingBudget: 4096 }],
+    ['gemini-3.1-pro-preview', { thinkingBudget: 0 }, { thinkingLevel: 'low', includeThoughts: false }],
+    [
+      'gemini-3.1-pro-preview',
+      { thinkingLevel: 'MINIMAL', includeThoughts: true },
+      { thinkingLevel: 'low', includeThoughts: true },
+    ],
+    ['gemini-3.8-flash', { thinkingLevel: 'MINIMAL' }, { thinkingLevel: 'low', includeThoughts: false }],
+    ['gemini-3.8-flash', { thinkingBudget: 0 }, { thinkingBudget: 0 }],
+    ['gemini-3.1-pro-preview', { thinkingLevel: 'HIGH' }, { thinkingLevel: 'HIGH' }],
     ['a-deployment', { thinkingLevel: 'LOW' }, { thinkingLevel: 'LOW' }],
   ])('asks %s for the thinking that it takes: %j', (model, thinkingConfig, sent) => {
     const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }];
@@ -188,7 +197,7 @@ describe('a body of the Gemini API on the native wire', () => {
       ],
       tools: [{ function_declarations: [{ name: 'a', parameters_json_schema: { type: 'object' } }] }],
       tool_config: { function_calling_config: { mode: 'ANY', allowed_function_names: ['a'] } },
-      generation_config: { max_output_tokens: 5, thinking_config: { thinking_budget: 0 }, stop_sequences: ['x'] },
+      generation_config: { max_output_tokens: 5, thinking_config: { thinking_budget: 512 }, stop_sequences: ['x'] },
       safety_settings: [],
     });
     expect(body).toEqual({
@@ -200,7 +209,7 @@ describe('a body of the Gemini API on the native wire', () => {
       ],
       tools: [{ functionDeclarations: [{ name: 'a', parametersJsonSchema: { type: 'object' } }] }],
       toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['a'] } },
-      generationConfig: { maxOutputTokens: 5, thinkingConfig: { thinkingBudget: 0 }, stopSequences: ['x'] },
+      generationConfig: { maxOutputTokens: 5, thinkingConfig: { thinkingBudget: 512 }, stopSequences: ['x'] },
       safetySettings: [],
     });
   });

@@ -4,9 +4,10 @@ import { type Dialect, levels } from './dialect.ts';
 export interface ModelTraits {
   /** `budget`: a number of tokens between `min` and `max`. `level`: a named level. */
   thinking: 'budget' | 'level' | 'none';
-  /** The smallest budget. 0 turns thinking off if `canStop`. */
+  /** The smallest budget. */
   min: number;
   max: number;
+  /** Whether a budget of 0 turns thinking off. */
   canStop: boolean;
   levels: readonly ReasoningEffort[];
   /** Whether the name of the model says all of this. */
@@ -24,9 +25,11 @@ const level = (...known: ReasoningEffort[]): ModelTraits => ({
   thinking: 'level',
   min: 0,
   max: 0,
-  canStop: false,
+  canStop: true, // earendil-works/pi#9455
   levels: known,
 });
+/** Sources: docker/docker-agent#2051, vellum-ai/vellum-assistant#32687 */
+const pro = (...known: ReasoningEffort[]): ModelTraits => ({ ...level(...known), canStop: false });
 
 /**
  * Traits by the prefix of the model's name. The first match applies. Source: the provider's guide to thinking, 2026-11.
@@ -39,8 +42,8 @@ const families: readonly [RegExp, ModelTraits][] = [
   [/^gemini-(?:1|2\.0)|^gemma|^learnlm/, { ...budget(0, 0, true), thinking: 'none' }],
   [/^gemini-3\.\d+-flash(?:-lite)?-image/, level('minimal', 'high')],
   [/^gemini-nano-banana/, level('minimal', 'medium', 'high')],
-  [/^gemini-3-pro/, level('low', 'high')],
-  [/^gemini-3\.\d+-pro/, level('low', 'medium', 'high')],
+  [/^gemini-3-pro/, pro('low', 'high')],
+  [/^gemini-3\.\d+-pro/, pro('low', 'medium', 'high')],
   [/^gemini-3\.[78]-flash/, level('low', 'medium', 'high')], // BerriAI/litellm-docs#1505
   [/^gemini-/, level(...levels)],
 ];

@@ -1,5 +1,6 @@
 import { type NativeRequest, translatedGeminiSettings, UNTITLED_DOCUMENT } from '../../domain/native.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
+import { levels } from './dialect.ts';
 import type { ModelTraits } from './models.ts';
 import type { GeminiDraft } from './parts.ts';
 import type { ThinkingConfig } from './reasoning.ts';
@@ -52,18 +53,29 @@ export function writeNative(
 }
 
 /**
- * Whether a model refuses settings of thinking: a level beside a budget, a level of newer models, a budget out of range.
- * Sources: sterlp/eclipse-peon-ai#115, juspay/neurolink#1707, RooCodeInc/Roo-Code#4399, snailyp/gemini-balance#206
+ * Whether a model refuses settings of thinking: a level beside a budget, a level of other models, a budget out of range.
+ * Sources: sterlp/eclipse-peon-ai#115, juspay/neurolink#1707, RooCodeInc/Roo-Code#4399, snailyp/gemini-balance#206,
+ * docker/docker-agent#2051, can1357/oh-my-pi#10543
  */
-function isRefused(given: Partial<ThinkingConfig>, { thinking, min, max, canStop, isKnown }: ModelTraits): boolean {
+function isRefused(
+  given: Partial<ThinkingConfig>,
+  { thinking, min, max, canStop, levels: own, isKnown }: ModelTraits,
+): boolean {
   const { thinkingBudget: budget, thinkingLevel: level } = given;
   const hasBudget = budget !== undefined && budget !== null;
   if (hasBudget && level) return true;
-  if (!isKnown || thinking === 'level') return false;
+  if (!isKnown) return false;
+  if (thinking === 'level') return level ? lacks(own, level) : budget === 0 && !canStop;
   if (thinking === 'none') return !!level || (hasBudget && budget !== 0);
   if (level) return true;
   if (!hasBudget || budget === -1) return false; // -1: the model decides
   return budget === 0 ? !canStop : budget < min || budget > max;
+}
+
+/** Whether it is a level that only other models have. */
+function lacks(known: ModelTraits['levels'], level: string): boolean {
+  const word = level.toLowerCase();
+  return levels.some((each) => each === word) && !known.some((each) => each === word);
 }
 
 /** The provider rejects a choice of functions without functions. */
