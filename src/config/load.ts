@@ -27,6 +27,8 @@ import { trimSecrets } from './trim-secrets.ts';
 export interface ConfigSources {
   /** `--config`. Absent: HEADGATE_CONFIG, or an existing `headgate.yaml` in the working directory. Null: no file. */
   file?: string | null;
+  /** The content of the file, instead of one. */
+  tree?: Readonly<Record<string, unknown>>;
   env: Environment;
   /** `--port`, `--host`, `--data`, `--workers`, unparsed. */
   flags?: { port?: string | number; host?: string; data?: string; workers?: string };
@@ -60,6 +62,7 @@ export interface LoadedConfig {
  */
 export function loadConfig({
   file: named,
+  tree: given = {},
   env,
   flags = {},
   cwd = process.cwd(),
@@ -69,7 +72,7 @@ export function loadConfig({
   const file = named === null ? undefined : findFile(named || env.HEADGATE_CONFIG, cwd);
   const written = file === undefined ? undefined : readFile(file, showPath(file, cwd));
 
-  const tree = written?.tree ?? {};
+  const tree = written?.tree ?? structuredClone(given);
   const topKeys = new Set(Object.keys(tree));
   const filled = interpolate(tree, env);
   const complete = filled.tree as Record<string, unknown>; // interpolation changes strings only

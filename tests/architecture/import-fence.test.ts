@@ -38,6 +38,7 @@ const rules: Rules = {
     cli: '* !testing',
     compose: '* !cli !testing',
     gateway: '* !cli !testing',
+    library: '* !cli !testing',
     workers: '* !cli !testing',
     testing: '*',
   },

@@ -10,6 +10,7 @@ import { cleanUp, makeFolder, startGateway } from './gateway-process.ts';
 /* The compiled package, whose modules are bundled: each thread and process must find its files. */
 const root = join(import.meta.dirname, '../..');
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: Record<string, string> };
+type Library = typeof import('../../src/library.ts');
 let installed: string;
 
 beforeAll(() => {
@@ -66,4 +67,18 @@ it.each(Object.entries(manifest.exports))('the entry %s exports what its source 
   const load = async (file: string): Promise<string[]> => Object.keys(await import(pathToFileURL(file).href)).sort();
   const source = path.replace(/^\.\/dist\//, 'src/').replace(/\.js$/, '.ts');
   expect(await load(join(installed, path))).toEqual(await load(join(root, source)));
+});
+
+it('serves as a library', async () => {
+  const { createGateway } = (await import(pathToFileURL(join(installed, 'dist/library.js')).href)) as Library;
+  const gateway = await createGateway({ env: {} });
+  const response = await gateway.fetch(
+    new Request('http://gateway/api/v1/responses', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.firstKeys!.inference}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'simulator/echo', input: 'Hello' }),
+    }),
+  );
+  expect(await response.json()).toMatchObject({ status: 'completed' });
+  await gateway.close();
 });

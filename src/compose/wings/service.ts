@@ -19,10 +19,10 @@ export interface Service {
 
 /** Opens the health checks, the metrics and the OpenAPI document. */
 export function openService(base: Base): Service {
-  const { config, state, accounting, accounts, telemetry, clock, version, host } = base;
+  const { config, options, state, accounting, accounts, telemetry, clock, version, host } = base;
   const { ledger } = accounting;
   const { access, describeCounters } = accounts;
-  const primary = base.options.slot?.primary.use<PrimaryService>(serviceNames.primary);
+  const primary = options.slot?.primary.use<PrimaryService>(serviceNames.primary);
   const read = createReadinessCheck({
     isDraining: () => state.phase !== 'serving',
     blockedSinceMs: ledger.findBlockedSinceMs,
@@ -49,7 +49,8 @@ export function openService(base: Base): Service {
         showMetrics: createMetricsHandler({
           collect: () => primary?.collectMetrics().catch(telemetry.collect) ?? telemetry.collect(),
           access: () => config().server.metrics,
-          isLocal: isLoopback(config().server.host),
+          // Another server may listen on a public address.
+          isLocal: options.ownsProcess && isLoopback(config().server.host),
           identify: access.identify,
         }),
         ready: createReadyHandler(async () => {

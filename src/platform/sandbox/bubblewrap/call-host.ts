@@ -14,7 +14,6 @@ interface HostProcess {
 }
 
 let running: HostProcess | undefined;
-process.on('exit', () => running?.child.kill('SIGKILL'));
 
 /** Calls a function of `host-process.ts`, which all sandboxes of this process share. */
 export const callHost: CallThread<HostFunctions> = async (name, ...parameters) => {
@@ -41,7 +40,10 @@ function startHost(): HostProcess {
     postMessage: (message) => void child.send(message as object, () => {}), // its end is reported below
   });
   const host = { child, call, calls: 0 };
+  const kill = (): void => void child.kill('SIGKILL');
+  process.on('exit', kill);
   const end = (error: Error): void => {
+    process.off('exit', kill);
     if (running === host) running = undefined; // the next call starts another one
     fail(error);
   };
