@@ -34,9 +34,14 @@ const shared = {
 /** The body of `POST /images/generations`. @see docs/reference/images.md#the-paths-of-openai */
 export const generationSchema = Type.Object(shared);
 
+/** An object in a part of a form. */
+const jsonText = Type.Optional(Type.String({ description: 'A JSON object.' }));
+
 /** The form of `POST /images/edits`. A form with one image has a list of one. */
 export const editForm = Type.Object({
   ...shared,
+  provider: jsonText,
+  trace: jsonText,
   image: Type.Array(Type.String({ format: 'binary' }), { minItems: 1, maxItems: 16 }),
 });
 
