@@ -1,5 +1,4 @@
 import { Session } from 'node:inspector/promises';
-import { saveCompiledCode } from './compiled-code.ts';
 import { keepTick } from './keep-ticks.ts';
 
 /** Interval of the checks. */
@@ -64,12 +63,8 @@ export function releaseIdleMemory({ begun, open, collect = collectAll, held }: I
   return () => clearInterval(timer);
 }
 
-/**
- * Saves the compiled code, because the first call is in the first idle moment after a start. Then calls
- * `HeapProfiler.collectGarbage` of the inspector's protocol within this process. Opens no port.
- */
+/** Calls `HeapProfiler.collectGarbage` of the inspector's protocol within this process. Opens no port. */
 async function collectAll(): Promise<void> {
-  await saveCompiledCode();
   const session = new Session();
   session.connect();
   try {

@@ -44,7 +44,6 @@ import { joinOutages } from '../platform/telemetry/join-outages.ts';
 import { OutageLog } from '../platform/telemetry/outage-log.ts';
 import { loadLogFormat } from '../platform/telemetry/log-format.ts';
 import { openLog } from '../platform/telemetry/open-log.ts';
-import { saveCompiledCode } from '../platform/compiled-code.ts';
 import { withTimeout } from '../platform/with-timeout.ts';
 import { type MetricsService, type PrimaryService, serviceNames, type WorkerService } from './services.ts';
 import { type WorkerLife, WorkerMetrics } from './worker-metrics.ts';
@@ -89,8 +88,6 @@ const ANSWER_MS = 1000;
  * worker.
  */
 const HANG_MS = 5000;
-/** Time after the start until this process saves its compiled code, so that the first connections do not wait. */
-const SAVE_MS = 2000;
 
 /**
  * Creates the services of this process for the workers, as `openGateway` does for a single process. `start` starts
@@ -329,7 +326,6 @@ async function assemble(
       // After the workers listen, so that a port in use does not lose the keys.
       const firstKeys = await createFirstKeys(storage.access);
       if (firstKeys) await Promise.allSettled([...serving].map(({ gateway }) => gateway.refreshAccess()));
-      setTimeout(saveCompiledCode, SAVE_MS).unref();
       return firstKeys ? { url, firstKeys } : { url };
     },
     async reload(next) {

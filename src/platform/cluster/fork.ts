@@ -1,6 +1,5 @@
 import { fork } from 'node:child_process';
 import type { Socket } from 'node:net';
-import { shareCompiledCode } from '../compiled-code.ts';
 import { type Channel, channelToWorker } from './channel.ts';
 
 /** A child process. */
@@ -32,7 +31,6 @@ export function createForker(script: string): () => Forked {
   return () => {
     const child = fork(script, [], {
       serialization: 'advanced', // the default one does not support bigint
-      env: { ...process.env, ...shareCompiledCode() },
       // This process uses the inspector's port.
       execArgv: process.execArgv.filter((flag) => !flag.startsWith('--inspect')),
     });
