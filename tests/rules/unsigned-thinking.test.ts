@@ -69,6 +69,10 @@ const thoughtsOf = ({ sent }: SentResult) =>
     .flatMap(({ content }) => content)
     .filter(({ type }) => type === 'thinking');
 
+interface Params {
+  dropped_fields?: string[];
+}
+
 describe.each(['deepseek-messages', 'kimi-messages', 'minimax-messages', 'zai-messages'])('%s', (id) => {
   it.each(['messages', 'responses', 'chat'] as const)('gets its thinking back from %s', async (api) => {
     const lab = await openStrictLab(find(id));
@@ -81,7 +85,8 @@ describe.each(['deepseek-messages', 'kimi-messages', 'minimax-messages', 'zai-me
 
       expect(after.status).toBe(200);
       expect(thoughtsOf(after)).toEqual([{ type: 'thinking', thinking: responseThoughts }]);
-      expect(after.text).not.toContain('dropped_fields');
+      const { dropped_fields: dropped = [] } = (after.body['router_metadata'] as { params: Params }).params;
+      expect(dropped.filter((name) => !/→ (?:on|effort medium)\)$/.test(name))).toEqual([]);
     } finally {
       await lab.close();
     }
@@ -102,4 +107,39 @@ it('is not sent to Claude', async () => {
     await server.close();
     await claude.close();
   }
+});
+
+it('gives an effort of the client to servers that have efforts, and reports its loss at the others', async () => {
+  const request = {
+    max_tokens: 4000,
+    thinking: { type: 'adaptive' },
+    output_config: { effort: 'high' },
+    messages: [{ role: 'user', content: 'Go.' }],
+  };
+  const sentTo = async (id: string) => {
+    const lab = await openStrictLab(find(id));
+    try {
+      const { status, sent, body } = await lab.send('messages', request);
+      const { thinking, output_config: output } = sent;
+      const { dropped_fields: dropped } = (body['router_metadata'] as { params: Params }).params;
+      return { status, thinking, output, dropped };
+    } finally {
+      await lab.close();
+    }
+  };
+  expect(await sentTo('deepseek-messages')).toEqual({
+    status: 200,
+    thinking: { type: 'enabled' },
+    output: { effort: 'high' },
+  });
+  expect(await sentTo('minimax-messages')).toEqual({
+    status: 200,
+    thinking: { type: 'adaptive' },
+    dropped: ['output_config.effort'],
+  });
+  expect(await sentTo('zai-messages')).toMatchObject({
+    status: 200,
+    thinking: { type: 'enabled' },
+    dropped: ['output_config.effort (high → on)'],
+  });
 });

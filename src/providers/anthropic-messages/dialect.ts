@@ -21,9 +21,10 @@ export const dialectSchema = Type.Object(
       description:
         'Output limit to send if the request has none, because the protocol requires one. 0: by the model’s name.',
     }),
-    thinking: Type.Enum(['auto', 'budget', 'adaptive', 'none'], {
+    thinking: Type.Enum(['auto', 'budget', 'adaptive', 'enabled', 'none'], {
       default: 'auto',
-      description: 'How the models think: with a token budget, adaptively, or not at all. `auto`: by the model’s name.',
+      description:
+        'How the models think: with a token budget, adaptively, whenever it is enabled without a budget, or not at all. `auto`: by the model’s name.',
     }),
     thinking_off: Type.Enum(['disabled', 'between_tools', 'never'], {
       default: 'disabled',

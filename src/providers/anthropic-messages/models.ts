@@ -4,8 +4,11 @@ import { bareName } from '../rules/resolve.ts';
 export interface ModelTraits {
   /** The largest `max_tokens` that the model accepts. Undefined: the server chooses. */
   maxTokens: number | undefined;
-  /** `budget`: a number of tokens. `adaptive`: the model decides, guided by an effort. */
-  thinking: 'budget' | 'adaptive' | 'none';
+  /**
+   * `budget`: a number of tokens. `adaptive`: the model decides, guided by an effort. `enabled`: the model thinks, guided by
+   * an effort, and the server ignores a budget.
+   */
+  thinking: 'budget' | 'adaptive' | 'enabled' | 'none';
   /** Whether an adaptive model accepts a budget as well. */
   takesBudget?: boolean;
   /** Levels of `output_config.effort`. Empty if the model does not support the field. */

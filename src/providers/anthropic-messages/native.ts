@@ -26,6 +26,8 @@ export function writeNative(
   const keepsText = request.text === replaces.text;
   const { display } = (thinking ?? {}) as { display?: unknown }; // checked by the schema
   if (!keepsReasoning || !isServed(thinking, traits) || exceedsLimit(draft, body, thinking)) {
+    // The format has a summary unless the client says otherwise, so its loss is reported only for a client that says it.
+    if (display === undefined) draft.dropped = draft.dropped.filter((name) => !name.startsWith('reasoning.summary'));
     if (display && isThinking(body.thinking)) body.thinking = { ...(body.thinking as object), display };
     else if (display) draft.dropped.push('thinking.display');
   } else {
@@ -35,12 +37,11 @@ export function writeNative(
   }
   if (keepsText && format !== undefined) body.output_format = format;
   if (keepsReasoning && keepsText) {
-    const isGiven = isServed(thinking, traits);
-    if (!isGiven && (isBudget(thinking) || isOff(thinking))) {
-      const config = { ...(body.output_config as object), ...(output as object) };
-      if (Object.keys(config).length > 0) body.output_config = config;
-    } else if (output === undefined) delete body.output_config;
-    else body.output_config = isGiven ? output : withoutEffort(output, traits);
+    const isPlanned = !isServed(thinking, traits) && (isBudget(thinking) || isOff(thinking));
+    const config = { ...(isPlanned && (body.output_config as object)), ...(output as object) };
+    if (traits.efforts.length === 0) dropEffort(draft, body, config);
+    if (Object.keys(config).length > 0) body.output_config = config;
+    else delete body.output_config;
   }
 }
 
@@ -60,11 +61,12 @@ function exceedsLimit({ betas }: MessagesDraft, { max_tokens: limit }: Body, thi
   return budget !== undefined && typeof limit === 'number' && budget >= limit && !betas.has(interleaved);
 }
 
-/** A model without levels of effort rejects one. It has become the budget. */
-function withoutEffort(output: unknown, { efforts }: EndpointTraits): unknown {
-  if (efforts.length > 0) return output;
-  const { effort: _, ...rest } = output as { effort?: unknown }; // checked by the schema
-  return Object.keys(rest).length > 0 ? rest : undefined;
+/** A model without levels of effort rejects one. It is reported unless it has become the budget. */
+function dropEffort({ dropped }: MessagesDraft, body: Body, config: { effort?: unknown }): void {
+  if (config.effort === undefined) return;
+  delete config.effort;
+  const isReported = dropped.some((name) => name.startsWith('reasoning'));
+  if (!isReported && !isBudget(body.thinking)) dropped.push('output_config.effort');
 }
 
 const typeOf = (thinking: unknown) => (thinking as { type?: string } | undefined)?.type;
@@ -78,6 +80,7 @@ const isOff = (thinking: unknown): boolean => typeOf(thinking) === 'disabled' ||
  */
 function isServed(thinking: unknown, { thinking: kind, takesBudget, off }: EndpointTraits): boolean {
   if (isOff(thinking)) return typeOf(thinking) === off;
+  if (kind === 'enabled') return thinking === undefined;
   return kind === 'adaptive' ? takesBudget === true || !isBudget(thinking) : typeOf(thinking) !== 'adaptive';
 }
 

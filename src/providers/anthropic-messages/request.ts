@@ -1,7 +1,7 @@
 import { findEffort, type ReasoningEffort } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { dropRest, isSet, listAdaptations, refuse } from '../kit/draft.ts';
-import { effortShare, planEffort } from '../kit/effort.ts';
+import { effortShare, noteSwitch, planEffort } from '../kit/effort.ts';
 import { writeFormatSchema } from '../kit/format-schema.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { type EndpointTraits, readDialect, readTraits } from './dialect.ts';
@@ -146,15 +146,20 @@ function writeReasoning(draft: MessagesDraft, body: Body, request: ResponseReque
     return;
   }
   const { gateway: isGateway } = draft.dialect;
-  if (traits.thinking === 'adaptive' && !(isGateway && isSet(budget))) {
+  if (traits.thinking !== 'budget' && !(isGateway && isSet(budget))) {
+    body.thinking = { type: traits.thinking };
     // Newer models omit the text unless the request asks for it.
-    body.thinking = traits.summarizes ? { type: 'adaptive', display: 'summarized' } : { type: 'adaptive' };
-    const known = traits.efforts.length > 0 ? traits.efforts : (['medium'] as const);
-    const effort = planEffort(reasoning, update, request.max_output_tokens, known);
+    if (traits.thinking === 'adaptive' && traits.summarizes)
+      body.thinking = { type: 'adaptive', display: 'summarized' };
+    if (traits.efforts.length === 0) {
+      noteSwitch(dropped, reasoning, update, 'on');
+      return;
+    }
+    const effort = planEffort(reasoning, update, request.max_output_tokens, traits.efforts);
     if (reasoning?.effort && effort !== (update ?? reasoning.effort))
       dropped.push(`reasoning.effort (${update ?? reasoning.effort} → ${effort})`);
     if (isSet(budget)) dropped.push(`reasoning.max_tokens (→ effort ${effort})`);
-    if (traits.efforts.length > 0) body.output_config = { effort };
+    body.output_config = { effort };
     return;
   }
   if (conversation.lacksThinking && !isGateway) {

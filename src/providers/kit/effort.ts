@@ -56,6 +56,23 @@ export function noteEffort(
   dropped.push(asked ? 'reasoning.max_tokens' : `reasoning.max_tokens (→ effort ${sent})`);
 }
 
+/**
+ * Adds the settings of a reasoning that is on to `dropped` if the server can only turn it on and off.
+ *
+ * @param sent `on`, or the only effort of the server
+ */
+export function noteSwitch(
+  dropped: string[],
+  reasoning: ReasoningSetting | null | undefined,
+  update: string | undefined,
+  sent: string,
+): void {
+  const asked = update ?? reasoning?.effort;
+  if (asked && asked !== sent) dropped.push(`reasoning.effort (${asked} → ${sent})`);
+  if (update !== undefined || typeof reasoning?.max_tokens !== 'number') return;
+  dropped.push(asked ? 'reasoning.max_tokens' : `reasoning.max_tokens (→ ${sent})`);
+}
+
 /** Returns the nearest known level by rank. A tie goes to the lower level. */
 export function nearestEffort(effort: ReasoningEffort, known: readonly ReasoningEffort[]): ReasoningEffort {
   if (known.includes(effort)) return effort;

@@ -1,7 +1,7 @@
-import { isEffort, type ReasoningEffort, type Tool } from '../../domain/items.ts';
+import { findEffort, isEffort, type ReasoningEffort, type Tool } from '../../domain/items.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import { dropRest, isSet, listAdaptations, nameIdentity, refuse } from '../kit/draft.ts';
-import { noteEffort, planEffort } from '../kit/effort.ts';
+import { noteEffort, noteSwitch, planEffort } from '../kit/effort.ts';
 import type { Target, UpstreamRequest } from '../wire.ts';
 import { addTools, planTools, ToolBox } from '../kit/tool-box.ts';
 import { type Dialect, readDialect } from './dialect.ts';
@@ -169,6 +169,13 @@ function writeText(draft: ChatDraft, body: Record<string, unknown>, text: Respon
   put(draft, body, 'verbosity', text.verbosity, 'text.verbosity');
 }
 
+/** Returns the effort of a server that can only turn reasoning on and off: `on` if it has no name for it. */
+function findSwitch({ reasoning, reasoning_rules: rules }: Dialect): string | undefined {
+  const { on, keep_effort: keeps, budget } = rules ?? {};
+  if (reasoning !== 'reasoning_effort' || on === undefined || keeps || budget?.field !== undefined) return undefined;
+  return findEffort(on['reasoning_effort'] as string | undefined) ?? 'on';
+}
+
 function writeReasoning(
   draft: ChatDraft,
   body: Record<string, unknown>,
@@ -195,7 +202,9 @@ function writeReasoning(
   if (hasBudget) draft.budget = budget;
   // If both are set, effort takes precedence, because servers of this format support it
   // (docs/reference/responses.md#reasoning).
-  if (!hasBudget && (wanted || dialect.reasoning === 'reasoning_effort'))
+  const onlyEffort = effort === undefined || effort === 'none' ? undefined : findSwitch(dialect);
+  if (onlyEffort !== undefined) noteSwitch(dropped, reasoning, update, onlyEffort);
+  else if (!hasBudget && (wanted || dialect.reasoning === 'reasoning_effort'))
     noteEffort(dropped, reasoning, update, effort);
   if (dialect.reasoning === 'reasoning_effort') {
     if (effort !== undefined) body.reasoning_effort = effort;

@@ -48,7 +48,7 @@ const kimi: MessagesDescription = {
   answer: { signed: false, callId: (index, name) => `${name}:${index}` },
 };
 
-/** Sources: MiniMax-AI/MiniMax-M2#76 (results), BerriAI/litellm#26075 (usage) */
+/** Sources: MiniMax-AI/MiniMax-M2#76 (results), BerriAI/litellm#26075 (usage), can1357/oh-my-pi#2928 (thinking) */
 const minimax: MessagesDescription = {
   id: 'minimax-messages',
   provider: 'minimax',
@@ -56,12 +56,13 @@ const minimax: MessagesDescription = {
   rules: {
     ...base,
     numbers: { temperature: { above: 0, max: 1, says: 'invalid params, invalid temperature (2013)' } },
+    thinkingTypes: { only: ['adaptive', 'disabled'], says: 'invalid params, invalid thinking type {value} (2013)' },
     turns: { ...base.turns!, orphan: "invalid params, tool result's tool id({value}) not found (2013)" },
   },
   answer: { signed: false, inputLast: true, callId: (index) => `call_function_${String(index).padStart(12, 'm')}_1` },
 };
 
-/** Source: mnfst/modelparams.dev#23 */
+/** Sources: mnfst/modelparams.dev#23 (temperature), NousResearch/hermes-agent#91006 (thinking) */
 const zai: MessagesDescription = {
   id: 'zai-messages',
   provider: 'zai',
