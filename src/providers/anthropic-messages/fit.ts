@@ -4,6 +4,7 @@ import { createCallIds } from '../rules/fit/call-ids.ts';
 import { addFields, fitFields, type Situation } from '../rules/fit/fields.ts';
 import { createNameFitter } from '../rules/fit/names.ts';
 import { mustOmitFunctions, requestCall } from '../rules/fit/offer.ts';
+import { planMarks, replaceMark } from '../rules/fit/marks.ts';
 import { dropPaths } from '../rules/fit/paths.ts';
 import { fitProperties, renameInput } from '../rules/fit/properties.ts';
 import { fitSchema } from '../rules/fit/schemas.ts';
@@ -386,11 +387,8 @@ function fitImage(draft: MessagesDraft, block: Block): Block {
 /** Characters of base64 that contain the first bytes of every format. */
 const HEAD_LENGTH = 64;
 
-const isLong = (mark: CacheMark): boolean => mark.ttl === '1h';
-
-/** Bounds the marks of the cache: the last ones stay. A mark of five minutes before one of an hour becomes longer. */
+/** Bounds the marks of the cache. @see planMarks */
 function fitMarks(draft: MessagesDraft, body: WireBody): void {
-  const { max, longest_first: isOrdered, scope, ttl } = draft.dialect.cache!;
   const marks: CacheMark[] = [];
   const addMark = ({ cache_control: mark }: { cache_control?: CacheMark }): void => {
     if (mark) marks.push(mark);
@@ -398,40 +396,12 @@ function fitMarks(draft: MessagesDraft, body: WireBody): void {
   body.tools?.forEach(addMark);
   visitBlocks(body, addMark);
   if (marks.length === 0) return;
-  const limit = max === undefined ? marks.length : max - (body.cache_control === undefined ? 0 : 1);
-  const first = Math.max(0, marks.length - limit);
-  const lastLong = isOrdered ? marks.findLastIndex(isLong) : -1;
-  const lost = new Set<string>();
-  const fitted = marks.map((mark, index): CacheMark | undefined => {
-    if (index < first) {
-      lost.add(`cache_control (${first} of ${marks.length}; the first ones)`);
-      return undefined;
-    }
-    const kept: Record<string, unknown> = { ...mark };
-    for (const [name, isSent] of [
-      ['scope', scope],
-      ['ttl', ttl],
-    ] as const) {
-      if (isSent !== false || !(name in kept)) continue;
-      delete kept[name];
-      lost.add(`cache_control.${name}`);
-    }
-    // The longer time never makes the prompt of the caller more expensive than what an hour costs for the rest of it.
-    if (index < lastLong && !isLong(mark) && ttl !== false) {
-      kept['ttl'] = '1h';
-      lost.add('cache_control.ttl (5m → 1h before a mark of an hour)');
-    }
-    return kept as CacheMark; // the fields of a mark, without some
-  });
-  if (lost.size === 0) return;
-  draft.dropped.push(...lost);
+  const plan = planMarks(marks, draft.dialect.cache!, body.cache_control === undefined ? 0 : 1);
+  if (!plan) return;
+  draft.dropped.push(...plan.lost);
   let next = 0;
-  const replace = <Marked extends { cache_control?: CacheMark }>(block: Marked): Marked => {
-    if (!block.cache_control) return block;
-    const { cache_control: _, ...rest } = block;
-    const mark = fitted[next++];
-    return (mark ? { ...rest, cache_control: mark } : rest) as Marked; // the same block with another mark
-  };
+  const replace = <Marked extends { cache_control?: CacheMark }>(block: Marked): Marked =>
+    block.cache_control ? replaceMark(block, plan.fitted[next++]) : block;
   if (body.tools) body.tools = body.tools.map(replace);
   mapBlocks(body, replace);
 }

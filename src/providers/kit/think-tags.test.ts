@@ -4,8 +4,8 @@ import type { Chunk } from '../../domain/chunks.ts';
 import { ThinkTags } from './think-tags.ts';
 
 /** Reads a text in pieces. @returns reasoning and text */
-function split(pieces: readonly string[]): [string, string] {
-  const tags = new ThinkTags();
+function split(pieces: readonly string[], isOpened = false): [string, string] {
+  const tags = new ThinkTags(isOpened);
   const chunks: Chunk[] = [];
   for (const piece of pieces) tags.read(piece, chunks);
   tags.end(chunks);
@@ -30,6 +30,15 @@ const texts: [string, string, string][] = [
 
 it.each(texts)('%j is the reasoning %j and the text %j', (text, reasoning, rest) => {
   expect(split([text])).toEqual([reasoning, rest]);
+});
+
+it.each([
+  ['Hm.\n</think>\n\nHello.', 'Hm.', 'Hello.'],
+  ['<think>Hm.</think>Hello.', 'Hm.', 'Hello.'],
+  ['Hm. </thin', 'Hm. </thin', ''],
+])('%j begins within the reasoning %j and has the text %j', (text, reasoning, rest) => {
+  expect(split([text], true)).toEqual([reasoning, rest]);
+  expect(split([...text], true).map((each) => each.trim())).toEqual([reasoning, rest]);
 });
 
 it('the pieces make no difference, except for line ends at the tags', () => {

@@ -6,11 +6,19 @@ const CLOSE = '</think>';
 /**
  * Takes the reasoning out of a text that begins with `<think>…</think>`, as servers without a parser for their model send
  * it. Tags later in the text are the model's own words.
+ *
+ * Where the chat template has opened the reasoning, the text begins within it and has only `</think>`.
  */
 export class ThinkTags {
   private place: 'before' | 'inside' | 'behind' | 'over' = 'before';
   /** The beginning of what may be a tag. */
   private kept = '';
+  private readonly isOpened: boolean;
+
+  /** @param isOpened whether the text begins within the reasoning */
+  constructor(isOpened = false) {
+    this.isOpened = isOpened;
+  }
 
   /** Whether all further text is text. */
   get isOver(): boolean {
@@ -30,7 +38,7 @@ export class ThinkTags {
       if (start.startsWith(OPEN)) {
         this.place = 'inside';
         text = start.slice(OPEN.length).replace(/^\n/, '');
-      } else this.place = 'over';
+      } else this.place = this.isOpened ? 'inside' : 'over';
     }
     if (this.place === 'inside') {
       const end = text.indexOf(CLOSE);
@@ -50,6 +58,11 @@ export class ThinkTags {
       this.place = 'over';
     }
     add('text', text, chunks);
+  }
+
+  /** Notes that the reasoning comes in a field of its own, so that a text begins with text. */
+  close(): void {
+    if (this.place === 'before') this.place = 'over';
   }
 
   /** Adds what is left when the message ends: reasoning that was cut, or a text that was no tag. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readDeltas, stream, whole } from '../../../tests/wires/read-chat.ts';
 import type { Chunk } from '../../domain/chunks.ts';
 import { usage } from '../../domain/usage.ts';
-import { createReader, readWhole } from './chunks.ts';
+import { countWhole, createReader, readWhole } from './chunks.ts';
 
 const finish = (chunks: Chunk[]) => chunks.at(-1);
 
@@ -274,7 +274,63 @@ it.each([
   expect(finish(readWhole({ choices: [choice] }, {}))).not.toHaveProperty('dropped');
 });
 
+describe('calls that are written in a text', () => {
+  const section =
+    '<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a":1}<|tool_call_end|><|tool_calls_section_end|>';
+  const context = { markedCalls: new Set(['f']) };
+
+  it.each(['content', 'reasoning_content'])('are calls, streamed and whole, in %s', (field) => {
+    const text = `Look.${section}`;
+    const type = field === 'content' ? 'text' : 'reasoning';
+    const [message] = [{ role: 'assistant', [field]: text }];
+    const reader = createReader(context);
+    const deltas = [...text].map((character) => ({ choices: [{ index: 0, delta: { [field]: character } }] }));
+    const last = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+    const streamed = [...deltas, last].flatMap((data) => reader.read({ event: '', data: JSON.stringify(data) }));
+    streamed.push(...reader.read({ event: '', data: '[DONE]' }));
+    for (const chunks of [readWhole({ choices: [{ message, finish_reason: 'stop' }] }, context), streamed]) {
+      expect(chunks.map((chunk) => (chunk.type === type ? chunk.delta : '')).join('')).toBe('Look.');
+      expect(chunks.filter((chunk) => chunk.type.startsWith('tool_call') || chunk.type === 'finish')).toMatchObject([
+        { type: 'tool_call', callId: 'functions.f:0', name: 'f' },
+        { type: 'tool_call_arguments', delta: '{"a":1}' },
+        { type: 'finish', reason: 'tool_calls', nativeReason: 'stop' },
+      ]);
+    }
+  });
+
+  it('stay text if the response was cut within them', () => {
+    const cut = section.slice(0, 60);
+    const chunks = readWhole({ choices: [{ message: { content: cut }, finish_reason: 'length' }] }, context);
+    expect(chunks.filter(({ type }) => type !== 'start')).toMatchObject([
+      { type: 'text', delta: cut },
+      { type: 'finish', reason: 'length' },
+    ]);
+  });
+});
+
+it('a text that begins within the reasoning is text where the reasoning has its own field', () => {
+  const read = (message: object) =>
+    readWhole({ choices: [{ message, finish_reason: 'stop' }] }, { thinkOpened: true }).filter(
+      ({ type }) => type === 'text' || type === 'reasoning',
+    );
+  const expected = [
+    { type: 'reasoning', delta: 'Hm.' },
+    { type: 'text', delta: 'Hello.' },
+  ];
+  expect(read({ content: 'Hm.\n</think>\n\nHello.' })).toEqual(expected);
+  expect(read({ content: 'Hello.', reasoning_content: 'Hm.' })).toEqual(expected);
+});
+
 describe('usage', () => {
+  it('counts the cached tokens that llama.cpp has beside the usage', () => {
+    const counts = { prompt_tokens: 237, completion_tokens: 35, total_tokens: 272 };
+    const timings = { cache_n: 236, prompt_n: 1, predicted_n: 35 };
+    const expected = { usage: { inputTokens: 237, outputTokens: 35, cachedTokens: 236 } };
+    expect(finish(readDeltas([{ content: 'a' }], { usage: counts, timings }))).toMatchObject(expected);
+    expect(countWhole({ choices: [], usage: counts, timings })).toMatchObject(expected.usage);
+    expect(countWhole({ choices: [], timings })).toBeUndefined();
+  });
+
   // https://github.com/BerriAI/litellm/pull/33054, https://github.com/co-l/openfox/pull/236
   it('keeps the details of an earlier chunk', () => {
     const reader = createReader({});

@@ -8,7 +8,7 @@ import { findError } from '../errors/complaint.ts';
 import { readUpstreamErrorObject } from '../errors/upstream-error.ts';
 import type { Frame, Reader } from '../wire.ts';
 import { MessageReader } from './message.ts';
-import { mergeUsage, readFinishReason, readServiceTier, readUsage } from './usage.ts';
+import { findUsage, mergeUsage, readFinishReason, readServiceTier, readUsage } from './usage.ts';
 import type { ChatChoice, ChatResponse, ReaderContext } from './wire.ts';
 
 /**
@@ -31,7 +31,7 @@ export function readWhole(body: unknown, readerContext: ReaderContext): Chunk[] 
 
 /** @see TextWire.countWhole */
 export const countWhole = (body: unknown): Usage | undefined =>
-  readUsage((body as ChatResponse | null | undefined)?.usage, new Set());
+  readUsage(findUsage((body ?? {}) as ChatResponse), new Set());
 
 /** A class, because each response has one and an instance costs far less than a set of closures. */
 class ChatReader implements Reader {
@@ -86,7 +86,8 @@ class ChatReader implements Reader {
 
   take(response: ChatResponse, key: 'delta' | 'message'): Chunk[] {
     if (this.ended) return [];
-    if (hasCounts(response.usage)) this.usage = mergeUsage(this.usage, response.usage); // some servers send it in every chunk
+    const counts = findUsage(response);
+    if (hasCounts(counts)) this.usage = mergeUsage(this.usage, counts); // some servers send it in every chunk
     const failure = findError(response, 'choices');
     if (failure) return this.fail(failure); // more precise than the finish reason in the same chunk
     const chunks: Chunk[] = [];

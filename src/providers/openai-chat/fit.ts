@@ -11,6 +11,7 @@ import { fitFormat, fitStrictFormat } from '../rules/fit/format.ts';
 import { createNameFitter } from '../rules/fit/names.ts';
 import { fitProperties, renameInput } from '../rules/fit/properties.ts';
 import { mustOmitFunctions, requestCall } from '../rules/fit/offer.ts';
+import { type CacheMark, planMarks, replaceMark } from '../rules/fit/marks.ts';
 import { dropPaths } from '../rules/fit/paths.ts';
 import { fitSchema, canBeStrict, type SchemaUse } from '../rules/fit/schemas.ts';
 import type { ChatDraft } from './draft.ts';
@@ -53,6 +54,32 @@ export function fitBody(draft: ChatDraft, body: WireBody, box: ToolBox): void {
   if (dialect.output) fitOutput(draft, body);
   if (dialect.body) addFields(body, dialect.body);
   if (dialect.omit_paths) dropPaths(body, dialect.omit_paths, draft);
+  if (dialect.cache) fitMarks(draft, body);
+}
+
+interface Marked {
+  cache_control?: CacheMark;
+}
+
+/** Bounds the marks of the cache in tools and parts. @see planMarks */
+function fitMarks(draft: ChatDraft, body: WireBody): void {
+  const change = (replace: (marked: Marked) => Marked): void => {
+    if (body.tools) body.tools = body.tools.map((tool) => replace(tool as Marked) as ChatTool);
+    body.messages = body.messages.map((message) => {
+      if (!Array.isArray(message.content)) return message;
+      return { ...message, content: message.content.map((part) => replace(part as Marked) as typeof part) };
+    });
+  };
+  const marks: CacheMark[] = [];
+  change((marked) => {
+    if (marked.cache_control) marks.push(marked.cache_control);
+    return marked;
+  });
+  const plan = planMarks(marks, draft.dialect.cache!, body['cache_control'] === undefined ? 0 : 1);
+  if (!plan) return;
+  draft.dropped.push(...plan.lost);
+  let next = 0;
+  change((marked) => (marked.cache_control ? replaceMark(marked, plan.fitted[next++]) : marked));
 }
 
 /** Names in the request of the client, for fields that have another name in this format. */

@@ -2,6 +2,7 @@ import type { Chunk } from '../../domain/chunks.ts';
 import { readDataUrl } from '../../domain/data-url.ts';
 import { claudeFormat, signatureFormat } from '../../domain/thought-signature.ts';
 import { invalidUpstreamData } from '../kit/invalid-data.ts';
+import { type MarkedPart, MarkedCalls } from '../kit/marked-calls.ts';
 import { ThinkTags } from '../kit/think-tags.ts';
 import { readAnnotation, readCitations } from './annotations.ts';
 import { placeDetails, readReasoningDetails } from './reasoning-details.ts';
@@ -15,6 +16,9 @@ export interface MessageEnd {
   searchResults: unknown;
   cut: boolean;
 }
+
+/** The index of the first call that is written in a text. No server has negative ones, and `function_call` has -1. */
+const MARKED_INDEX = -2;
 
 /**
  * Reads the deltas of a message, or the message as one delta. Adds the names of fields that it cannot carry to
@@ -30,23 +34,28 @@ export class MessageReader {
   private signature: string | undefined;
   private annotated = false;
   private readonly thinking: ThinkTags | undefined;
+  private readonly marked: Record<'text' | 'reasoning', MarkedCalls> | undefined;
+  private markedCount = 0;
   private isThinking = false; // reasoning without a signature so far
   private textIsLast = false; // a text part is in progress, which annotations can join
 
   constructor(readerContext: ReaderContext, dropped: Set<string>) {
     this.readerContext = readerContext;
     this.dropped = dropped;
-    this.thinking = readerContext.thinkTags ? new ThinkTags() : undefined;
+    const { thinkTags, thinkOpened, markedCalls } = readerContext;
+    this.thinking = thinkTags || thinkOpened ? new ThinkTags(thinkOpened) : undefined;
+    if (markedCalls) this.marked = { text: new MarkedCalls(markedCalls), reasoning: new MarkedCalls(markedCalls) };
   }
 
   /** @see Reader.keptLength */
   get keptLength(): number {
-    return this.calls?.keptLength ?? 0;
+    const { text, reasoning } = this.marked ?? {};
+    return (this.calls?.keptLength ?? 0) + (text?.keptLength ?? 0) + (reasoning?.keptLength ?? 0);
   }
 
-  /** Whether a delta that contains only text can be a part of the reasoning. */
+  /** Whether a delta that contains only text can be a part of the reasoning or of a call. */
   get isSplitting(): boolean {
-    return this.thinking?.isOver === false;
+    return this.thinking?.isOver === false || this.marked !== undefined;
   }
 
   get hasCalls(): boolean {
@@ -154,7 +163,13 @@ export class MessageReader {
 
   /** Adds the chunks that waited for the end: sources, and calls without an id. */
   end(chunks: Chunk[], { citations, searchResults, cut }: MessageEnd): void {
-    this.thinking?.end(chunks);
+    const last: Chunk[] = [];
+    this.thinking?.end(last);
+    for (const chunk of last) this.push(chunk, chunks);
+    if (this.marked) {
+      this.pushParts('reasoning', this.marked.reasoning.end(), chunks);
+      this.pushParts('text', this.marked.text.end(), chunks);
+    }
     readCitations({ citations, searchResults, canAnnotate: this.textIsLast && !this.annotated }, chunks, this.dropped);
     this.calls?.end(chunks, cut);
   }
@@ -217,15 +232,39 @@ export class MessageReader {
   private addText(delta: string, chunks: Chunk[]): void {
     if (delta === '') return;
     this.textIsLast = true;
-    if (this.thinking?.isOver === false) this.thinking.read(delta, chunks);
-    else chunks.push({ type: 'text', delta });
+    if (this.thinking?.isOver === false) {
+      const split: Chunk[] = [];
+      this.thinking.read(delta, split);
+      for (const chunk of split) this.push(chunk, chunks);
+    } else this.push({ type: 'text', delta }, chunks);
+  }
+
+  /** Adds a chunk of text or reasoning, without the calls that are written in it. */
+  private push(chunk: Chunk, chunks: Chunk[]): void {
+    if (this.marked && (chunk.type === 'text' || chunk.type === 'reasoning'))
+      this.pushParts(chunk.type, this.marked[chunk.type].read(chunk.delta), chunks);
+    else chunks.push(chunk);
+  }
+
+  private pushParts(type: 'text' | 'reasoning', parts: readonly MarkedPart[], chunks: Chunk[]): void {
+    for (const part of parts) {
+      if (typeof part === 'string') {
+        chunks.push({ type, delta: part });
+        continue;
+      }
+      const { id, ...called } = part;
+      this.textIsLast = false;
+      this.calls ??= new CallReader(this.readerContext, this.dropped);
+      this.calls.read({ index: MARKED_INDEX - this.markedCount++, id, function: called }, chunks);
+    }
   }
 
   private addReasoning(delta: string, chunks: Chunk[]): void {
     if (delta === '') return;
     this.textIsLast = false;
     this.isThinking = true;
-    chunks.push({ type: 'reasoning', delta });
+    this.thinking?.close();
+    this.push({ type: 'reasoning', delta }, chunks);
   }
 
   /**

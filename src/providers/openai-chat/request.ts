@@ -10,7 +10,7 @@ import { type WireBody, fitBody } from './fit.ts';
 import { writeMessages } from './messages.ts';
 import { takeNative, writeNative } from './native.ts';
 import { writeChoice, writeTool } from './tools.ts';
-import type { ReaderContext } from './wire.ts';
+import type { ChatTool, ReaderContext } from './wire.ts';
 
 /** Fields that are written below. Every other field that reaches the wire is added to `dropped`. */
 const writtenFields = new Set([
@@ -101,9 +101,12 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   fitBody(draft, body, box);
   if (native) writeNative(body, nativeTools, native);
 
+  const functions = ((body as { tools?: ChatTool[] }).tools ?? []).map(({ function: { name } }) => name);
   const readerContext: ReaderContext = {
     ...(box.offered !== undefined && { tools: box.offered }),
     ...(dialect.answers?.think_tags && { thinkTags: true }),
+    ...(dialect.answers?.think_opened && { thinkOpened: true }),
+    ...(dialect.answers?.marked_calls && functions.length > 0 && { markedCalls: new Set(functions) }),
   };
   const { session_header: header } = dialect;
   return {

@@ -2,12 +2,14 @@ import type { FinishReason } from '../../domain/chunks.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import {
   completeCounts,
+  hasCounts,
   readCount,
   readUpstreamCost,
   type SpecialCounts,
   type Usage,
   usage,
 } from '../../domain/usage.ts';
+import type { ChatResponse } from './wire.ts';
 
 /** Names that servers use for the same count, the most reliable first. */
 const names = {
@@ -21,6 +23,7 @@ const names = {
     'cached_tokens',
     'num_cached_tokens', // Mistral
     'cache_read_input_tokens',
+    'timings.cache_n', // llama.cpp, beside `usage`: ggml-org/llama.cpp#15827
   ],
   cacheWrite: [
     'prompt_tokens_details.cache_write_tokens',
@@ -215,6 +218,12 @@ const readCost = (counts: Counts): number | undefined =>
   readUpstreamCost(counts.read('costTicks'), 1e10) ??
   readUpstreamCost(counts.read('cost')) ??
   readUpstreamCost(counts.read('totalCost'));
+
+/** Returns the usage of a response, with the cached tokens that llama.cpp has beside it. */
+export function findUsage({ usage: counts, timings }: ChatResponse): unknown {
+  const cached = isFields(timings) ? readCount(timings['cache_n']) : undefined;
+  return cached !== undefined && hasCounts(counts) ? { ...counts, timings: { cache_n: cached } } : counts;
+}
 
 /**
  * Adds the usage of a later chunk. Some servers send the details of a count only once, and null in the chunks after it:

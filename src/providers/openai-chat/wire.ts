@@ -59,6 +59,10 @@ export interface ReaderContext {
   tools?: OfferedTools;
   /** Whether a text may begin with reasoning between `<think>` and `</think>`. */
   thinkTags?: boolean;
+  /** Whether a text begins within the reasoning. */
+  thinkOpened?: boolean;
+  /** The names of the functions whose calls may be in a text. */
+  markedCalls?: ReadonlySet<string>;
 }
 
 /** A chunk of a stream, or a buffered response. They differ only in `delta` and `message`. */

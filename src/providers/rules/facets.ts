@@ -362,6 +362,10 @@ export const facets = {
   answers: closed(
     {
       think_tags: bool('Whether the text contains the reasoning between `<think>` and `</think>`.'),
+      think_opened: bool(
+        'Whether the text begins within the reasoning, because the chat template has opened it, and contains only `</think>`.',
+      ),
+      marked_calls: bool('Whether the text may contain calls in the markup of Kimi: `<|tool_calls_section_begin|>`.'),
       open_end: bool('Whether a stream may end without its last event.'),
       must_stream: bool('Whether the server responds only with a stream. The gateway then streams and folds it.'),
       streams: bool('False: the server has no streams. The gateway then streams the whole response.'),

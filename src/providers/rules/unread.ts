@@ -11,7 +11,6 @@ const unread: Readonly<Record<string, Readonly<Partial<Record<keyof typeof facet
     format: 'drop',
     turns: 'whole_messages billing',
     parts: 'image_types',
-    cache: 'max longest_first scope ttl',
     client_betas: 'without',
     answers: 'open_end',
   },
@@ -28,7 +27,7 @@ const unread: Readonly<Record<string, Readonly<Partial<Record<keyof typeof facet
     reasoning_rules: 'off on keep_effort back field budget by_default signatures',
     cache: 'max longest_first scope ttl',
     client_betas: 'without',
-    answers: 'think_tags open_end',
+    answers: 'think_tags think_opened marked_calls open_end',
   },
   'anthropic-messages': {
     tools: 'description_length strict parameters own_fields with_search only_functions web_access',
@@ -38,7 +37,7 @@ const unread: Readonly<Record<string, Readonly<Partial<Record<keyof typeof facet
       'user_first user_after_tool prefix assistant names whole_messages text_content result_names null_content object_arguments',
     parts: 'images files',
     reasoning_rules: 'not_with_tools on keep_effort field budget signatures',
-    answers: 'think_tags',
+    answers: 'think_tags think_opened marked_calls',
   },
   gemini: {
     stops: 'blank',
@@ -53,7 +52,7 @@ const unread: Readonly<Record<string, Readonly<Partial<Record<keyof typeof facet
     reasoning_rules: 'not_with_tools off on keep_effort back field budget by_default',
     cache: 'max longest_first scope ttl',
     client_betas: 'without',
-    answers: 'think_tags open_end',
+    answers: 'think_tags think_opened marked_calls open_end',
   },
 };
 

@@ -234,4 +234,19 @@ export const controlCases: RuleCase[] = [
     body: { messages: [{ content: [{ cache_control: { type: 'ephemeral' } }] }] },
     without: ['cache_control'],
   },
+  {
+    rules: 'alibaba/marks',
+    request: { input: [{ type: 'message', role: 'user', content: [marked, marked, marked, marked, marked] }] },
+    body: {
+      messages: [
+        {
+          content: [
+            { type: 'text', text: marked.text },
+            ...Array(4).fill({ type: 'text', text: marked.text, cache_control: { type: 'ephemeral' } }),
+          ],
+        },
+      ],
+    },
+    dropped: ['cache_control (1 of 5; the first ones)'],
+  },
 ];

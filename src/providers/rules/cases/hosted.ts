@@ -537,4 +537,5 @@ export const hostedCases: RuleCase[] = [
   { rules: 'vllm/top-p', request: { top_p: 0 }, body: { top_p: 0.01 } },
   { rules: ['template/think-tags'], request: {}, reader: { thinkTags: true } },
   { rules: ['reasoning-models/think-tags'], request: {}, reader: { thinkTags: true } },
+  { rules: 'kimi-k2/marked-calls', request: { tools }, reader: { markedCalls: new Set(['f']) } },
 ];

@@ -48,7 +48,7 @@ const dashscope = (message: string): string => `<400> InternalError.Algo.Invalid
 /**
  * Sources: cloudwego/eino#994 (choice), QuantumNous/new-api#1109 (streams), google-gemini/gemini-cli#5031,
  * QwenLM/qwen-code#2360 (results), presenton/presenton#184 (format), tailcallhq/forgecode#1580 (names), moona3k/macparakeet#1087
- * (sampling)
+ * (sampling), alibabacloud.com/help/en/model-studio/context-cache (marks; the page has no words of the refusal)
  */
 const alibaba: ChatDescription = {
   id: 'alibaba',
@@ -57,6 +57,7 @@ const alibaba: ChatDescription = {
   rules: {
     halfCharacters: half,
     thinksByDefault: true,
+    marks: { max: 4, tooMany: dashscope('A request has at most 4 cache_control markers, got {value}') },
     thinkingUnstreamed: 'parameter.enable_thinking must be set to false for non-streaming calls',
     numbers: {
       temperature: { min: 0, below: 2, says: "'temperature' must be Float and in [0.0, 2.0)" },
