@@ -48,7 +48,11 @@ describe('the built-in catalog', () => {
     }
   });
 
-  it.each(['anthropic/claude-opus-5', 'anthropic/claude-opus-5.5'])('has the price of the fast mode of %s', (id) => {
+  it.each([
+    'anthropic/claude-opus-4.8',
+    'anthropic/claude-opus-5',
+    'anthropic/claude-opus-5.5',
+  ])('has the price of the fast mode of %s', (id) => {
     const rows = endpoints.filter(({ model, provider }) => model === id && provider === 'anthropic');
     const costOf = (tier?: string) => rows.find((row) => row.tier === tier)!.usd_per_million!;
     for (const name of ['prompt', 'completion', 'cache_read', 'cache_write', 'cache_write_1h'] as const)
