@@ -16,7 +16,7 @@ describe('what only Anthropic has', () => {
   it.each([
     { fallbacks: 'default' },
     { speed: 'fast' },
-    { inference_geo: 'us' },
+    { inference_geo: 'global' },
   ])('%j reaches it, and no cloud', async (field) => {
     const body = { messages: [asked], ...field };
     const [there, elsewhere] = await Promise.all([own.send('messages', body), cloud.send('messages', body)]);
@@ -25,6 +25,16 @@ describe('what only Anthropic has', () => {
     const [name] = Object.keys(field);
     expect(elsewhere.sent).not.toHaveProperty(name!);
     expect(elsewhere.headers.get('x-router-dropped-fields')).toBe(name);
+  });
+
+  it('a request that is bound to a region reaches it, and is a 400 at a cloud', async () => {
+    const body = { messages: [asked], inference_geo: 'us' };
+    const calls = cloud.fake.upstream.requests.length;
+    const [there, elsewhere] = await Promise.all([own.send('messages', body), cloud.send('messages', body)]);
+    expect([there.status, elsewhere.status]).toEqual([200, 400]);
+    expect(there.sent).toMatchObject({ inference_geo: 'us' });
+    expect(elsewhere.text).toContain('inference_geo');
+    expect(cloud.fake.upstream.requests).toHaveLength(calls);
   });
 
   it('the search with dynamic filtering reaches it, and a cloud gets the older one', async () => {

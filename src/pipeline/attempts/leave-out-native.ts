@@ -67,7 +67,10 @@ const isDeferred = (tool: Tool): boolean => readNative(tool)?.['defer_loading'] 
 const translated: ReadonlySet<string> = new Set(['output_format', 'speed']);
 
 /** Top-level fields without which the response would be another one. */
-const needed: ReadonlySet<string> = new Set(['cachedContent', 'compaction']);
+const needed: ReadonlySet<string> = new Set(['cachedContent', 'compaction', 'inference_geo']);
+
+/** Values of needed fields that change nothing: the default of `inference_geo`. */
+const losable: ReadonlySet<unknown> = new Set(['global']);
 
 /** Their members that the request of the gateway contains. */
 const translatedMembers: ReadonlyMap<string, ReadonlySet<string>> = new Map([
@@ -129,7 +132,7 @@ class Removal {
     for (const [name, value] of Object.entries(fields)) {
       const members = translatedMembers.get(name);
       if (name === 'tool_choice') throw this.refuse('tool_choice.type', 'choice', (value as { type: string }).type);
-      if (needed.has(name)) throw this.refuse(name, 'field', name);
+      if (needed.has(name) && !losable.has(value)) throw this.refuse(name, 'field', name);
       if (name === 'generationConfig') this.checkOutput(value as GeminiOutput);
       if (translated.has(name)) continue;
       if (name === 'thinking') this.noteThinking(value as { type: string });

@@ -37,9 +37,11 @@ export function writeNative(
   }
   if (keepsText && format !== undefined) body.output_format = format;
   if (keepsReasoning && keepsText) {
-    const isPlanned = !isServed(thinking, traits) && (isBudget(thinking) || isOff(thinking));
+    const isGiven = isServed(thinking, traits);
+    const isPlanned = !isGiven && (isBudget(thinking) || isOff(thinking));
     const config = { ...(isPlanned && (body.output_config as object)), ...(output as object) };
-    if (traits.efforts.length === 0) dropEffort(draft, body, config);
+    const isSwitch = traits.thinking === 'adaptive' || traits.thinking === 'enabled';
+    if (traits.efforts.length === 0 && (isSwitch || !isGiven)) dropEffort(draft, body, config);
     if (Object.keys(config).length > 0) body.output_config = config;
     else delete body.output_config;
   }

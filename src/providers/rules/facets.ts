@@ -45,6 +45,12 @@ const fieldRule = Type.Object(
     instead: Type.Optional(
       Type.Union(scalar.anyOf, { description: 'Every value that is not in `values` becomes this one.' }),
     ),
+    losable: Type.Optional(
+      Type.Array(scalar, {
+        description:
+          'The field matters so much that a request which would lose it is a 400, except for these values: `["global"]`.',
+      }),
+    ),
     without: Type.Optional(Type.Array(scalar, { description: 'Entries of a list that are dropped.' })),
     not_with: Type.Optional(
       Type.Array(Type.String(), { description: 'The field is dropped and reported if the body has one of these.' }),

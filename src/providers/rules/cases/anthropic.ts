@@ -298,10 +298,17 @@ export const anthropicCases: RuleCase[] = [
   },
   {
     rules: 'claude-clouds/own-fields',
-    request: native({ inference_geo: 'us', speed: 'fast', fallbacks: 'default' }),
+    request: native({ inference_geo: 'global', speed: 'fast', fallbacks: 'default' }),
     without: ['inference_geo', 'speed', 'fallbacks'],
     dropped: ['inference_geo', 'speed', 'fallbacks'],
   },
+  ...['claude-clouds/own-fields', 'messages-servers/residency'].map(
+    (rules): RuleCase => ({
+      rules,
+      request: native({ inference_geo: 'us' }),
+      error: /^inference_geo: Its provider has no inference_geo/,
+    }),
+  ),
   ...['claude-4-5/search', 'vertex/search'].map(
     (rules): RuleCase => ({
       rules,

@@ -392,6 +392,12 @@ export const hostedCases: RuleCase[] = [
     body: { messages: [{}, { content: [{ type: 'thinking', thinking: 'Hm.' }, { type: 'text' }] }, {}] },
   },
   {
+    rules: 'minimax-messages/ignored',
+    request: { stop: ['END'], top_k: 3, service_tier: 'flex' },
+    without: ['stop_sequences', 'top_k', 'service_tier'],
+    dropped: ['top_k', 'service_tier'],
+  },
+  {
     rules: 'minimax-messages/adaptive',
     request: { reasoning: { effort: 'high' } },
     body: { thinking: { type: 'adaptive' } },

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { refuseBecause } from '../../kit/draft.ts';
 import type { ReasoningEffort } from '../../../domain/items.ts';
 import type { Condition, FieldRule, Rules } from '../facets.ts';
 import type { FitNotes } from './notes.ts';
@@ -80,6 +81,8 @@ function fitField(
       notes.dropped.push(`${nameOf(field)} (${String(value)} → ${rule.instead})`);
       return;
     }
+    if (rule.losable && !rule.losable.includes(value as string | number | boolean))
+      throw refuseBecause(nameOf(field), `Its provider has no ${field}, and the request must not lose it.`);
     delete body[field];
     notes.dropped.push(nameOf(field));
     return;
