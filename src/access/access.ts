@@ -259,7 +259,9 @@ export async function openAccess(
     const caller = findValid(hash);
     if (caller) return caller;
     const known = hash === undefined ? undefined : callers.get(hash);
-    if (hash !== undefined) refused.refuse(hash, known && { name: known.caller.keyName, disabled: known.disabled });
+    if (hash !== undefined) {
+      refused.refuse(hash, known && { name: known.caller.keyName, disabled: known.disabled }, connection);
+    }
     const problem = known && (known.disabled ? 'The API key is disabled.' : 'The API key has expired.'); // choice 863
     throw new GatewayError('authentication', problem ?? 'Invalid or missing API key.');
   };

@@ -9,6 +9,8 @@ export interface RefusedKey {
   why: 'disabled' | 'expired' | 'deleted' | 'unknown';
   /** The number of rejections since the last report: of this key, or of all unknown keys. */
   times: number;
+  /** The address of the connection of the last rejection: that of a proxy, if there is one. */
+  address: string | undefined;
 }
 
 /** Each key is reported once in this time, since a client may retry forever. */
@@ -48,8 +50,11 @@ export class RefusedKeys {
     }
   }
 
-  /** @param known the key, if it exists or existed */
-  refuse(hash: string, known?: { name: string; disabled: boolean }): void {
+  /**
+   * @param known the key, if it exists
+   * @param connection of the request
+   */
+  refuse(hash: string, known?: { name: string; disabled: boolean }, connection?: { remoteAddress?: string }): void {
     const name = known?.name ?? this.deleted.get(hash);
     const why = known ? (known.disabled ? 'disabled' : 'expired') : name === undefined ? 'unknown' : 'deleted';
     const whose = why === 'unknown' ? '' : hash;
@@ -60,6 +65,6 @@ export class RefusedKeys {
       return;
     }
     this.told.set(whose, { atMs: now, quiet: 0 });
-    this.report({ hash, name, why, times: 1 + (last?.quiet ?? 0) });
+    this.report({ hash, name, why, times: 1 + (last?.quiet ?? 0), address: connection?.remoteAddress });
   }
 }

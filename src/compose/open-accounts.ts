@@ -126,8 +126,8 @@ export async function openAccounts(parts: AccountsParts, resources: AsyncDisposa
 }
 
 /** Logs a known key at `warn`, so that its owner learns of it. Logs an unknown key at `info`. */
-function reportRefused(log: WriteLog, { hash, name, why, times: count }: RefusedKey): void {
+function reportRefused(log: WriteLog, { hash, name, why, times: count, address: client_address }: RefusedKey): void {
   const key_hash = hash.slice(0, 12);
-  if (why === 'unknown') log('unknown key rejected', { key_hash, count });
-  else log('key rejected', { key_name: name, key_hash, reason: why, count });
+  if (why === 'unknown') log('unknown key rejected', { key_hash, client_address, count });
+  else log('key rejected', { key_name: name, key_hash, client_address, reason: why, count });
 }

@@ -31,11 +31,12 @@ it('logs the hash of the key of a 401, and never its text', async () => {
   await gateway.end();
 
   const lines = gateway.running.stderr.split('\n').filter((line) => line.includes('key rejected'));
-  const known = { level: 40, msg: 'key rejected', count: 1 };
+  const client_address = '127.0.0.1'; // BerriAI/litellm#33150
+  const known = { level: 40, msg: 'key rejected', client_address, count: 1 };
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { ...known, key_name: 'old service', key_hash: hashKey(disabled).slice(0, 12), reason: 'disabled' },
     { ...known, key_name: 'gone service', key_hash: hashKey(deleted).slice(0, 12), reason: 'deleted' },
-    { level: 30, msg: 'unknown key rejected', key_hash: hashKey(unknown).slice(0, 12), count: 1 },
+    { level: 30, msg: 'unknown key rejected', key_hash: hashKey(unknown).slice(0, 12), client_address, count: 1 },
   ]);
   for (const text of [disabled, deleted, unknown]) expect(gateway.running.stderr).not.toContain(text);
 });
