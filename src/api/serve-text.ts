@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Catalog } from '../catalog/catalog.ts';
 import { findServedTools } from '../domain/depth-headers.ts';
 import type { SummarySeal } from '../domain/compaction.ts';
 import { GatewayError } from '../domain/errors.ts';
@@ -34,6 +35,8 @@ export interface TextParts extends ServeRunParts {
   /** Maximum number of server-tool steps of a request with conditions. */
   maxSteps: () => number;
   summaries: SummarySeal;
+  /** The models that a name without an author may mean. */
+  catalog: () => Pick<Catalog, 'find'>;
   requestMs: () => number;
   keepAliveMs: () => number;
 }

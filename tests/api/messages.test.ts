@@ -53,6 +53,28 @@ const completion = {
   usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
 };
 
+/** Names of Anthropic without the author, as Claude Code sends them: arniesaha/agentweave#119. */
+describe('a model without its author', () => {
+  it('is one of Anthropic', async () => {
+    queue(json(answer));
+    const response = await gateway.post('/messages', { ...hello, model: 'claude-opus-4.7' });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ model: 'anthropic/claude-opus-4.7' });
+    expect((await gateway.post('/messages', { ...hello, model: 'claude-none' })).status).toBe(400);
+    const headers = { 'anthropic-version': '2023-06-01' };
+    const found = await gateway.get('/models/claude-opus-4.7', { headers });
+    expect(await found.json()).toMatchObject({ type: 'model', id: 'anthropic/claude-opus-4.7' });
+  });
+
+  it('is no other one elsewhere', async () => {
+    const response = await gateway.post('/chat/completions', {
+      model: 'claude-opus-4.7',
+      messages: [{ role: 'user', content: 'Hello' }],
+    });
+    expect(response.status).toBe(400);
+  });
+});
+
 /** Queues the responses of the provider. */
 const queue = (...responses: ScriptedResponse[]): void => {
   for (const response of responses) upstream.respond(response);

@@ -63,4 +63,11 @@ describe.each(wires)('%s: a stream in Chinese that breaks off', (wire) => {
     expect(isNear(usage.input_tokens, tokens)).toBe(true);
     expect(usage.cost).toBeCloseTo((usage.input_tokens + 2 * usage.output_tokens) / 1e6, 12);
   });
+
+  // theopenco/llmgateway#3546
+  it('is charged for at most the output that the request allows', async () => {
+    lab.upstream.always(stream(wire, openFrames(wire, [...chinese]), { done: false }));
+    const { response } = await lab.ask({ wire, mode: 'streamed' }, { body: { input: chinese, max_output_tokens: 16 } });
+    expect((response?.usage as { output_tokens: number }).output_tokens).toBe(16);
+  });
 });

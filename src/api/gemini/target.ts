@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Catalog } from '../../catalog/catalog.ts';
-import { parseSlug } from '../../catalog/slug.ts';
+import { completeName } from '../../catalog/complete-name.ts';
 
 /** The model that a path names, and an action on it. */
 export interface GeminiPath {
@@ -19,18 +19,12 @@ export function readGeminiPath({ params }: Pick<FastifyRequest, 'params'>, catal
   const path = readRest(params);
   const colon = path.lastIndexOf(':');
   if (colon === -1) return { model: path, action: '' };
-  return { model: findName(path.slice(0, colon), catalog()), action: path.slice(colon + 1) };
+  return { model: completeName(path.slice(0, colon), 'google', catalog()), action: path.slice(colon + 1) };
 }
 
 /** Returns the name of the model that a path ends with. */
-export const readModelPath = (params: unknown, catalog: ReadCatalog): string => findName(readRest(params), catalog());
-
-/** Clients of Google name its models without an author, some of them in their code. choice 850 */
-function findName(name: string, catalog: Pick<Catalog, 'find'>): string {
-  const isKnown = (slug: string): boolean => catalog.find(parseSlug(slug).model).length > 0;
-  if (name.includes('/') || isKnown(name)) return name;
-  return isKnown(`google/${name}`) ? `google/${name}` : name;
-}
+export const readModelPath = (params: unknown, catalog: ReadCatalog): string =>
+  completeName(readRest(params), 'google', catalog());
 
 /** Clients may send the collection twice or not at all, and escape the slashes of a name. */
 function readRest(params: unknown): string {

@@ -7,7 +7,10 @@ import { acceptMessage } from './accept-message.ts';
 /** `POST /messages/count_tokens`. */
 export function createCountTokensHandler(parts: TextParts): Route['handler'] {
   const handle = createCountHandler(parts, {
-    accept: (...given) => ({ ...acceptMessage(...given), writeRates: writeAnthropicRateHeaders }),
+    accept: (request, hints) => ({
+      ...acceptMessage(request, hints, parts.catalog),
+      writeRates: writeAnthropicRateHeaders,
+    }),
     write: (tokens) => ({ input_tokens: tokens }),
   });
   return (request, reply) => {

@@ -11,7 +11,7 @@ import { foldMessage, MessageFormat } from './message-format.ts';
 /** `POST /messages`. */
 export function createMessagesHandler(parts: TextParts): Route['handler'] {
   const handle = createTextHandler(parts, (request, hints): AcceptedText => {
-    const { read, rename } = acceptMessage(request, hints);
+    const { read, rename } = acceptMessage(request, hints, parts.catalog);
     const factsOf = (run: Run) => readMessageFacts(run, request.id, rename);
     return {
       read,

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog } from '../../catalog/catalog.ts';
+import { completeName } from '../../catalog/complete-name.ts';
 import { parseSlug, type Slug, withoutVariant } from '../../catalog/slug.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { EndpointFacts, Model } from '../../domain/endpoint.ts';
@@ -121,8 +122,9 @@ export function createModelsHandlers(
     /** `GET /models/{author}/{slug}`, where clients of the compatible API look for a model: not in `data`. */
     async retrieveModel(request) {
       if (isGeminiClient(request.headers)) return findGemini(request);
-      const row = await getNamed(request);
-      return isAnthropicClient(request.headers) ? writeAnthropicModel(row) : writeListedModel(row);
+      if (!isAnthropicClient(request.headers)) return writeListedModel(await getNamed(request));
+      const { '*': named } = request.params as { '*': string }; // the route has it
+      return writeAnthropicModel(await getNamed(request, completeName(named, 'anthropic', catalog())));
     },
 
     /** `GET /v1beta/models` and `GET /v1beta/models/{model}`, for clients of Google. */

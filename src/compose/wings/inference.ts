@@ -58,6 +58,7 @@ export async function openInference(
       return { pingMs: socket_ping_ms, idleMs: socket_idle_ms, lifetimeMs: socket_lifetime_ms };
     },
   });
+  const catalog = () => live.models().catalog;
   const run = describeRuns(base);
   const requestMs = () => config().timeouts.request_ms;
   const maxInputs = () => config().embeddings.max_inputs;
@@ -67,10 +68,10 @@ export async function openInference(
     modules: modules.settings,
     maxSteps: () => config().tools.max_steps,
     summaries,
+    catalog,
     requestMs,
   };
   const embeddings = { ...run, pipeline: embeddingPipeline, requestMs, maxInputs };
-  const catalog = () => live.models().catalog;
   const latest = () => live.routingContext().routers.latest;
   const models = createModelsHandlers({
     catalog,

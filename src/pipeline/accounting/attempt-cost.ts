@@ -73,8 +73,16 @@ function addMissing(run: Run, attempt: TextAttempt, { missing, ...reported }: Us
   return { ...reported, inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, estimated: true };
 }
 
-const guessUsage = ({ request }: Run, { sent, producedTokens }: TextAttempt): Usage =>
-  estimateUsage(sent.tokens + tokensOfTools(request), producedTokens);
+/** Estimates what was sent and produced. The output is at most what the request and the endpoint allow. */
+const guessUsage = ({ request }: Run, { sent, producedTokens, endpoint }: TextAttempt): Usage =>
+  estimateUsage(
+    sent.tokens + tokensOfTools(request),
+    Math.min(
+      producedTokens,
+      request.max_output_tokens ?? Number.POSITIVE_INFINITY,
+      endpoint.maxOutputTokens ?? Number.POSITIVE_INFINITY,
+    ),
+  );
 
 /** Estimates the usage of an attempt whose provider has sent nothing yet. */
 export const estimateInput = ({ request }: Run, { sent }: TextAttempt): Usage =>
