@@ -8,7 +8,7 @@ import type { Base } from './open-base.ts';
 import type { InternWing } from './wings/interns.ts';
 
 export interface EdgeParts extends Pick<InternWing, 'hosts' | 'findKey'> {
-  /** Of all wings. */
+  /** The parts of the routes of all wings. */
   routes: ApiParts;
   sockets: ResponseSockets;
 }

@@ -41,7 +41,7 @@ export interface LiveState {
   phase: Phase;
 }
 
-/** What the wings of a gateway share. */
+/** The parts that the wings of a gateway share. */
 export interface Base extends OpenedStore {
   options: GatewayOptions;
   version: string;

@@ -11,7 +11,7 @@ import type { Base } from '../open-base.ts';
 import type { LiveModels } from '../open-models.ts';
 import type { Inference } from './inference.ts';
 
-/** What the gateway stores: generations, files, containers, and everything that management keys administer. */
+/** The stored records of the gateway: generations, files, containers, and everything that management keys administer. */
 export interface Records {
   routes: Pick<ApiParts, 'generations' | 'management' | 'files' | 'containers'>;
 }

@@ -13,7 +13,7 @@ export interface MarkedCall {
   arguments: string;
 }
 
-/** What a text has: words, and calls in between. */
+/** A piece of a text: words, or a call between them. */
 export type MarkedPart = string | MarkedCall;
 
 /**
@@ -24,8 +24,13 @@ export type MarkedPart = string | MarkedCall;
  */
 export class MarkedCalls {
   private readonly names: ReadonlySet<string>;
-  /** The beginning of what may be a section, or a section that has not ended. */
+  /** The beginning of a possible section. */
   private kept = '';
+  /** The pieces of a section that has not ended. They are joined once, because a section may have very many. */
+  private section: string[] | undefined;
+  /** The end of these pieces, which may begin the end of the section. */
+  private tail = '';
+  private sectionLength = 0;
 
   /** @param names of the functions in the request */
   constructor(names: ReadonlySet<string>) {
@@ -34,37 +39,56 @@ export class MarkedCalls {
 
   /** Length of the text that waits for the end of its section. */
   get keptLength(): number {
-    return this.kept.length;
+    return this.kept.length + this.sectionLength;
   }
 
   read(delta: string): MarkedPart[] {
     const parts: MarkedPart[] = [];
     let text = this.kept + delta;
     this.kept = '';
-    for (;;) {
+    while (text !== '') {
+      if (this.section) {
+        text = this.readSection(parts, text);
+        continue;
+      }
       const start = text.indexOf(OPEN);
       if (start === -1) {
         const held = longestStart(text);
         addText(parts, text.slice(0, text.length - held));
         this.kept = text.slice(text.length - held);
-        return parts;
+        break;
       }
       addText(parts, text.slice(0, start));
-      const end = text.indexOf(CLOSE, start);
-      if (end === -1) {
-        this.kept = text.slice(start);
-        return parts;
-      }
-      this.addSection(parts, text.slice(start, end + CLOSE.length));
-      text = text.slice(end + CLOSE.length);
+      this.section = [];
+      text = text.slice(start);
     }
+    return parts;
+  }
+
+  /** Reads a piece of the open section. @returns the text after the section */
+  private readSection(parts: MarkedPart[], text: string): string {
+    const near = this.tail + text;
+    const found = near.indexOf(CLOSE);
+    const length = found === -1 ? text.length : found + CLOSE.length - this.tail.length;
+    this.section!.push(text.slice(0, length));
+    this.sectionLength += length;
+    this.tail = near.slice(1 - CLOSE.length);
+    if (found !== -1) this.closeSection(parts);
+    return text.slice(length);
+  }
+
+  private closeSection(parts: MarkedPart[]): void {
+    this.addSection(parts, this.section!.join(''));
+    this.section = undefined;
+    this.sectionLength = 0;
+    this.tail = '';
   }
 
   /** Returns what is left when the message ends. A section may lack its end if its last call is whole. */
   end(): MarkedPart[] {
     const parts: MarkedPart[] = [];
-    if (this.kept.startsWith(OPEN)) this.addSection(parts, this.kept);
-    else addText(parts, this.kept);
+    if (this.section) this.closeSection(parts);
+    addText(parts, this.kept);
     this.kept = '';
     return parts;
   }
