@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import Schema from 'typebox/schema';
 import { expect, it } from 'vitest';
 import { isFull } from '../../testing/full.ts';
-import { fillPattern } from './fill-pattern.ts';
 import { fillSchema } from './fill-schema.ts';
 
 const fits = (schema: object, value: unknown) => Schema.Check(schema, value);
@@ -10,6 +9,9 @@ const fits = (schema: object, value: unknown) => Schema.Check(schema, value);
 it.each([
   ['a text named for its property', { type: 'object', properties: { city: { type: 'string' } } }, { city: 'city' }],
   ['an example of a text without rules', { type: 'string', examples: [7, 'Oslo'] }, 'Oslo'],
+  ['an example of a text with a pattern', { type: 'string', pattern: '^O', examples: ['Oslo'] }, 'Oslo'],
+  ['the default of a text with a pattern', { type: 'string', pattern: '^O', default: 'Oslo' }, 'Oslo'],
+  ['a plain text for a pattern', { type: 'string', pattern: '^O' }, 'value'],
   ['an example of the right length', { type: 'string', maxLength: 4, examples: ['Zurich', 'Oslo'] }, 'Oslo'],
   ['no example that is too long', { type: 'string', maxLength: 2, examples: ['Oslo'] }, 'va'],
   ['no example of a text with other rules', { type: 'string', format: 'date', examples: ['Oslo'] }, '2025-01-01'],
@@ -178,37 +180,6 @@ it.each([
   { type: { toString: 1 } },
 ])('survives a schema that is none: %j', (schema) => {
   expect(() => JSON.stringify(fillSchema(schema))).not.toThrow();
-});
-
-it.each([
-  '^[A-Z]{3}-\\d{4}$',
-  '^(red|green)+\\.[^a-y]x?$',
-  '^(?<year>\\d{4})-(?:0[1-9]|1[0-2])$',
-  '^\\u0041[\\w-]{2,}\\/\\s*$',
-  '^[^\\d]\\D\\S\\W$',
-  '^\\$[\\d.,]+ €$',
-])('fills the pattern %s', (pattern) => {
-  const values = fillSchema({
-    type: 'array',
-    items: { type: 'string', pattern, minLength: 4 },
-    minItems: 4,
-  }) as string[];
-  for (const value of values) expect(value).toMatch(new RegExp(pattern, 'u'));
-});
-
-it.each([
-  '(?=a)b',
-  '(',
-  '[',
-  '*',
-  'a)',
-  '\\1(a)',
-  '[b-a]',
-  '((){999999}){999999}',
-  'a{999999}',
-  'a'.repeat(1001),
-])('leaves the pattern %s alone', (pattern) => {
-  expect(fillPattern(pattern, 0, 0)).toBe(undefined);
 });
 
 const bounds = fc.tuple(fc.integer({ min: -50, max: 50 }), fc.integer({ min: 0, max: 20 }));

@@ -27,7 +27,8 @@ const MAX_CHECKS = 500_000;
  * Makes a value that fits a JSON schema. The result is always the same. Optional properties are filled, too. Lists get
  * one entry, or as many as required. Recursion ends as early as the schema allows.
  *
- * Ignores `not`, `if`, `dependentSchemas`, `patternProperties`, `propertyNames` and look-around in `pattern`.
+ * Ignores `not`, `if`, `dependentSchemas`, `patternProperties`, `propertyNames`. Only an example or a default can fit
+ * `pattern`.
  *
  * @returns null if the schema allows no value of bounded depth
  */
@@ -128,13 +129,16 @@ function fillType(root: Root, type: string, rules: SchemaRules, place: Place): u
   }
 }
 
-/** Rules that an example of its type cannot break, or that `hasLength` checks. */
-const harmless: ReadonlySet<string> = new Set(['type', 'description', 'title', 'minLength', 'maxLength']);
+/** Rules that an example of its type cannot break, that `hasLength` checks, or that nothing else fits. */
+const harmless: ReadonlySet<string> = new Set(['type', 'description', 'title', 'minLength', 'maxLength', 'pattern']);
 
-/** An example without rules that it could break. Examples are not required to follow the rules. */
-function findExample({ examples, ...rules }: SchemaRules, type: string): string | number | boolean | undefined {
-  if (!Array.isArray(examples) || !Object.keys(rules).every((rule) => harmless.has(rule))) return undefined;
-  return examples.find((example) => isOfType(example, type) && (type !== 'string' || hasLength(example, rules)));
+/** An example or the default, without rules that it could break. Examples are not required to follow the rules. */
+function findExample(rules: SchemaRules, type: string): string | number | boolean | undefined {
+  const { examples, default: usual, ...others } = rules;
+  if (!Object.keys(others).every((rule) => harmless.has(rule))) return undefined;
+  return [...(Array.isArray(examples) ? examples : []), usual].find(
+    (example) => isOfType(example, type) && (type !== 'string' || hasLength(example, rules)),
+  );
 }
 
 function hasLength(text: string, { minLength = 0, maxLength = Infinity }: SchemaRules): boolean {

@@ -1,4 +1,3 @@
-import { fillPattern } from './fill-pattern.ts';
 import type { SchemaRules } from './flat-schema.ts';
 
 const two = (number: number) => String(number).padStart(2, '0');
@@ -29,15 +28,13 @@ const formats: Record<string, (nth: number) => string> = {
 const MAX_CHARACTERS = 100_000;
 
 /**
- * Creates a text that fits `format`, `pattern` or the length bounds, in that order. Without them, the text is the name.
- * Lengths are code points, at most 100,000.
+ * Creates a text that fits `format` or the length bounds, in that order. Without them, the text is the name. Lengths are
+ * code points, at most 100,000. A `pattern` is ignored.
  */
 export function fillString(rules: SchemaRules, name: string, nth: number): string {
   const min = Math.min(Number(rules.minLength ?? 0), MAX_CHARACTERS);
   const max = Number(rules.maxLength ?? Number.POSITIVE_INFINITY);
   if (typeof rules.format === 'string' && Object.hasOwn(formats, rules.format)) return formats[rules.format]!(nth);
-  const patterned = typeof rules.pattern === 'string' ? fillPattern(rules.pattern, min, nth) : undefined;
-  if (patterned !== undefined) return patterned;
   const ending = nth === 0 ? '' : ` ${nth + 1}`;
   if (max <= ending.length) return max < 1 ? '' : String(nth).padStart(min, '0').slice(-max);
   const text = [...(name || 'text')];
