@@ -41,14 +41,14 @@ export async function* simulateResponse(
 
 /** Yields the messages in batches, token by token in a stream, and ends them early if a directive requests it. */
 async function* pace(
-  messages: Iterable<Message>,
+  messages: AsyncIterable<Message>,
   isStreamed: boolean,
   turn: ScriptTurn,
   signal: AbortSignal,
 ): AsyncGenerator<Frame[]> {
   let batch: Frame[] = [];
   let tokens = 0;
-  for (const message of messages) {
+  for await (const message of messages) {
     if (turn.break && (message.type === 'end' || (isToken(message) && tokens >= turn.break.after))) {
       const { how, status, message: words } = turn.break;
       if (how === 'break') batch.push(frame({ type: 'error', status, message: words }));

@@ -2,21 +2,22 @@ import type { WireConversation } from './conversation.ts';
 import type { ScriptTurn } from './language.ts';
 import type { SimulatorModel } from './models.ts';
 import { type Output, planOutputs } from './outputs.ts';
-import { drawImage } from './draw-image.ts';
+import { type Drawing, encodeDrawing } from './draw.ts';
 import { seededId } from './seed.ts';
 import { createMeter, cutTokens, guessLogprob, type Meter } from './tokens.ts';
 import type { TokenCounts, Message, SimulatorRequest } from './wire.ts';
 
 const TOKENS_OF_IMAGE = 256;
+const EDGE = 256;
 /** Number of partial images in a stream. */
 const SKETCHES = 2;
 
 /** Yields the complete response, message by message, up to `max_output_tokens`. */
-export function* compose(
+export async function* compose(
   model: SimulatorModel,
   request: SimulatorRequest,
   conversation: WireConversation,
-): Generator<Message> {
+): AsyncGenerator<Message> {
   const { turn, seed, inputTokens } = conversation;
   const meter = createMeter(request.max_output_tokens);
   let hasCalled = false;
@@ -45,7 +46,12 @@ interface Extras {
   sketches: number;
 }
 
-function* tell(output: Output, seed: string, meter: Meter, { logprobs, sketches }: Extras): Generator<Message> {
+async function* tell(
+  output: Output,
+  seed: string,
+  meter: Meter,
+  { logprobs, sketches }: Extras,
+): AsyncGenerator<Message> {
   switch (output.kind) {
     case 'reasoning':
       for (const text of cutTokens(output.summary ?? '')) yield { type: 'summary', text };
@@ -80,10 +86,12 @@ function* tell(output: Output, seed: string, meter: Meter, { logprobs, sketches 
       const { prompt } = output;
       const id = seededId('ig_', seed);
       yield { type: 'drawing', id, prompt };
+      const drawing: Drawing = { words: prompt, seed: prompt, size: { width: EDGE, height: EDGE }, share: 1 };
       for (let index = 0; index < sketches; index++) {
-        yield { type: 'sketch', id, index, png: drawImage(prompt, (index + 1) / (sketches + 1)).toString('base64') };
+        const png = await encodeDrawing({ ...drawing, share: (index + 1) / (sketches + 1) }, 'png');
+        yield { type: 'sketch', id, index, png };
       }
-      yield { type: 'image', id, prompt, png: drawImage(prompt).toString('base64') };
+      yield { type: 'image', id, prompt, png: await encodeDrawing(drawing, 'png') };
       meter.add(TOKENS_OF_IMAGE);
     }
   }

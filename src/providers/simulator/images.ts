@@ -17,7 +17,7 @@ import { decodeImage } from '../kit/image-text.ts';
 import type { Frame, Target } from '../wire.ts';
 import { readUpstreamErrorObject } from '../errors/upstream-error.ts';
 import { countTokens } from './conversation.ts';
-import { type Drawing, drawSvg } from './draw-svg.ts';
+import { type Drawing, drawSvg, encodeDrawing } from './draw.ts';
 import { readError, createErrorResponse } from './errors.ts';
 import { readScript, type ScriptTurn } from './language.ts';
 import { models } from './models.ts';
@@ -67,8 +67,7 @@ const facts: ImageFacts = {
 };
 
 /**
- * Draws real images of exactly the requested size that contain the words of the prompt. The same request returns the
- * same pixels. Directives in the prompt make it slow or fail.
+ * Draws real images of exactly the requested size. The same request returns the same pixels. Directives in the prompt make it slow or fail.
  *
  * @see docs/reference/simulator.md
  */
@@ -169,25 +168,17 @@ async function* pace(messages: AsyncIterable<Message>, turn: ScriptTurn, signal:
 
 async function* draw(request: DrawRequest, words: string, turn: ScriptTurn): AsyncGenerator<Message> {
   yield { type: 'begin', model: request.model };
-  const colors = await Promise.all(request.references.slice(0, 2).map(({ bytes }) => findColor(bytes)));
   for (let index = 0; index < request.count; index++) {
-    const { size, isTransparent, seed } = request;
-    const drawing: Drawing = {
-      words,
-      size,
-      isTransparent,
-      colors,
-      seed: `${words}|${seed}|${index}`,
-      share: 1,
-    };
-    if (request.stream && request.format === 'svg') yield { type: 'text', text: drawSvg(drawing) };
+    const { size, isTransparent, seed, format, compression } = request;
+    const drawing: Drawing = { words, size, isTransparent, seed: `${words}|${seed}|${index}`, share: 1 };
+    if (request.stream && format === 'svg') yield { type: 'text', text: drawSvg(drawing) };
     else if (request.stream) {
       for (let partial = 0; partial < PARTIALS; partial++) {
-        const image = await render({ ...drawing, share: (partial + 1) / (PARTIALS + 1) }, request);
+        const image = await encodeDrawing({ ...drawing, share: (partial + 1) / (PARTIALS + 1) }, format, compression);
         yield { type: 'partial', index: partial, image };
       }
     }
-    yield { type: 'image', image: await render(drawing, request) };
+    yield { type: 'image', image: await encodeDrawing(drawing, format, compression) };
   }
   yield { type: 'end', usage: turn.usage === null ? null : countUsage(request, turn) };
 }
@@ -197,31 +188,4 @@ function countUsage({ prompt, references, count }: DrawRequest, turn: ScriptTurn
   const counted = { input: countTokens(prompt.length) + images, output: count * TOKENS_OF_IMAGE };
   const { input, output } = { ...counted, ...turn.usage };
   return { input, images: Math.min(images, input), output };
-}
-
-/** @returns base64 */
-async function render(drawing: Drawing, { format, compression }: DrawRequest): Promise<string> {
-  const markup = Buffer.from(drawSvg(drawing));
-  if (format === 'svg') return markup.toString('base64');
-  const { default: sharp } = await import('sharp'); // loaded only if an image is rendered
-  const image = sharp(markup);
-  const quality = compression === undefined ? 90 : Math.max(1, 100 - compression);
-  const written =
-    format === 'jpeg'
-      ? image.flatten({ background: '#fff' }).jpeg({ quality })
-      : format === 'webp'
-        ? image.webp({ quality })
-        : image.png();
-  return (await written.toBuffer()).toString('base64');
-}
-
-/** Returns the dominant color of a reference. It decodes the pixels, so that an invalid image is rejected. */
-async function findColor(bytes: Buffer): Promise<string> {
-  const { default: sharp } = await import('sharp');
-  try {
-    const { dominant } = await sharp(bytes).stats();
-    return `#${[dominant.r, dominant.g, dominant.b].map((part) => part.toString(16).padStart(2, '0')).join('')}`;
-  } catch {
-    throw readError(createErrorResponse(400, 'A reference cannot be decoded.'));
-  }
 }
