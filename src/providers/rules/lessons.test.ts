@@ -246,3 +246,9 @@ it('a list of efforts replaces the one word that the rules have for them', () =>
   });
   expect(lesson.settings({ reasoning_rules: { on: { enable_thinking: true } } })).toEqual({ efforts });
 });
+
+it('a value of `include` that a model refuses is left out, and the others stay', () => {
+  const lesson = readLesson('Encrypted content is not supported with this model.', 'include')!;
+  expect(lesson.settings({})).toEqual({ fields: { include: { without: ['reasoning.encrypted_content'] } } });
+  expect(lessonAbout(lesson.name)?.settings({})).toEqual(lesson.settings({}));
+});

@@ -68,7 +68,7 @@ export function readLesson(message: string, param: string): Lesson | undefined {
   const text = message.slice(start, start + MAX_WORDS);
   const whole = readApart(text, param);
   if (whole) return whole;
-  const path = readRefusedPath(text);
+  const path = readRefusedPath(text, param);
   if (path) return lessonAbout(path);
   const named = refusals.flatMap((pattern) => pattern.exec(text)?.[1] ?? []);
   const isRefused = refuses.test(text);
@@ -109,6 +109,9 @@ const stopLimits: readonly RegExp[] = [
   /number of stop_sequences must not exceed (\d{1,3})/i,
   /len\(stop\) > (\d{1,3}) is not supported/i,
 ];
+
+/** A value of `include` that models without reasoning refuse: OpenHands/software-agent-sdk#1208 */
+const noEncrypted = /encrypted content is not supported with this model/i;
 
 /** llama.cpp, whose grammars have neither all expressions nor high counts. */
 const noGrammar = /failed to (?:parse|initialize|build) (?:the )?grammar/i;
@@ -184,6 +187,7 @@ function readApart(text: string, param: string): Lesson | undefined {
   const output = refusedOutput.exec(text);
   if (output) return lessonAbout(`output_config${output[1]?.toLowerCase() ?? ''}`);
   if (noThinking.test(text)) return lessonAbout('thinking');
+  if (noEncrypted.test(text)) return lessonAbout('include (reasoning.encrypted_content)');
   const values = readValues(text, param);
   if (values) return lessonAbout(values);
   const demand = demands.find(({ words }) => words.test(text));
@@ -272,6 +276,8 @@ export function lessonAbout(name: string): Lesson | undefined {
   }
   const limit = /^output above (\d+)$/.exec(name)?.[1];
   if (limit) return { name, settings: () => ({ output: { max: Number(limit) } }) };
+  const include = /^include \((.+)\)$/.exec(name)?.[1];
+  if (include) return { name, settings: () => ({ fields: { include: { without: [include] } } }) };
   const stops = /^stop texts above (\d+)$/.exec(name)?.[1];
   if (stops) return { name, settings: () => ({ stops: { max: Number(stops) } }) };
   const features = /^anthropic-beta(?: \((.+)\))?$/.exec(name);

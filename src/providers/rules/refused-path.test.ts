@@ -23,6 +23,14 @@ it.each([
   expect(readRefusedPath(message)).toBe(path);
 });
 
+it.each(['tools.0.search_content_types', 'tools[0].search_content_types'])('the path beside the words: %s', (param) => {
+  const words = 'This object contains an unsupported field.';
+  expect(readRefusedPath(words, param)).toBe('tools.*.search_content_types');
+  expect(readRefusedPath('This object is too large.', param)).toBeUndefined();
+  expect(readRefusedPath(words, 'input[0].content')).toBeUndefined();
+  expect(readRefusedPath(words, 'store')).toBeUndefined();
+});
+
 it.each([
   'temperature: Extra inputs are not permitted',
   'messages.1.content.0.text: Extra inputs are not permitted',

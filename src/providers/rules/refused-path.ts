@@ -10,6 +10,10 @@ const sentences: readonly RegExp[] = [
 /** vLLM writes the path as Python does. */
 const tuple = /'loc': \(([^)]{1,300})\), 'msg': 'extra inputs are not permitted'/i;
 
+/** Sentences that refuse the field whose path the error has apart: lidge-jun/opencodex#3204. */
+const refusesField =
+  /(?:unsupported|unknown|unrecogni[sz]ed|unexpected|extra|additional) (?:field|parameter|property|input|key|argument)/i;
+
 /** Fields that are a part of the contents, that the format needs, or that protect the caller. */
 const kept: ReadonlySet<string> = new Set([
   ...['role', 'content', 'text', 'type', 'name', 'id', 'call_id', 'tool_call_id', 'tool_use_id', 'arguments', 'input'],
@@ -36,10 +40,12 @@ const schemaPart = /^(?:input_?schema|parameters(?:_?json_?schema)?|schema|prope
 /**
  * Reads the path of a field that a server does not know, with `*` for the entries of lists: `tools.*.custom.input_examples`.
  *
+ * @param param the path that the error has apart
  * @returns undefined for a field at the top, and for one that must not be left out
  */
-export function readRefusedPath(text: string): string | undefined {
-  const steps = findSteps(text)?.filter((step, index) => index > 0 || !/^(?:body|request)$/.test(step));
+export function readRefusedPath(text: string, param = ''): string | undefined {
+  const apart = refusesField.test(text) && param.length <= 300 ? readSteps(param) : undefined;
+  const steps = (findSteps(text) ?? apart)?.filter((step, index) => index > 0 || !/^(?:body|request)$/.test(step));
   if (!steps || steps.length < 2 || steps.length > 14) return undefined;
   const last = steps.at(-1)!;
   if (last === '*' || kept.has(last) || steps.some((step) => schemaPart.test(step))) return undefined;
@@ -54,10 +60,12 @@ function findSteps(text: string): string[] | undefined {
     if (first === undefined) continue;
     const path =
       second === undefined ? first : index === sentences.length - 1 ? `${second}.${first}` : `${first}.${second}`;
-    return splitPath(path.replace(/\[(\d+)\]/g, '.$1')).map(toStep);
+    return readSteps(path);
   }
   return undefined;
 }
+
+const readSteps = (path: string): string[] => splitPath(path.replace(/\[(\d+)\]/g, '.$1')).map(toStep);
 
 const toStep = (step: string): string => (/^\d+$/.test(step) ? '*' : step);
 
