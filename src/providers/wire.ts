@@ -41,6 +41,8 @@ export interface Wire {
    * limits and prices depend on names.
    */
   isOtherSpelling?(upstreamModel: string): boolean;
+  /** The header of a response that names its service tier, for a body that does not. Its words are those of the interface. */
+  readonly tierHeader?: string;
   /** Interprets a status other than 2xx. `body` is parsed JSON, or the text if it is not JSON. */
   readError(response: UpstreamErrorResponse): GatewayError;
   /**

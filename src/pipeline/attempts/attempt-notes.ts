@@ -66,6 +66,8 @@ export class AttemptNotes implements Sink<Chunk> {
   /** The finish chunk was created for this attempt alone, so it is changed in place. */
   private clean(finish: FinishChunk): void {
     const { provider } = this;
+    const { upstreamTier } = this.attempt;
+    if (finish.serviceTier === undefined && upstreamTier !== undefined) finish.serviceTier = upstreamTier;
     const { serviceTier, nativeReason, fields } = finish;
     if (nativeReason) finish.nativeReason = cleanName(nativeReason, provider);
     if (serviceTier) finish.serviceTier = cleanName(serviceTier, provider);

@@ -12,7 +12,7 @@ import type { TextAttempt } from '../run/attempt.ts';
 import { AttemptNotes } from './attempt-notes.ts';
 import { dispatch, receive, takeKey, upstreamOf } from './exchange.ts';
 import { KeptSize } from '../events/kept-size.ts';
-import { noteRequestId } from './note-request-id.ts';
+import { noteRequestId, noteTier } from './note-request-id.ts';
 import { readLocalFrames } from './read-response.ts';
 import type { Run } from '../run/run.ts';
 import { writeJson } from '../../domain/write-json.ts';
@@ -73,6 +73,7 @@ async function exchange(
   };
   const response = await upstream.send(written.path, all, body, cancellation, { onSent });
   noteRequestId(attempt, response);
+  noteTier(attempt, response, wire);
   const { readerContext } = written;
   const how = { wire: reading, readerContext, name, limitBytes, isBuffered: !stream, onInterrupted, kept };
   // not awaited: a suspended function keeps all of its values, here as long as the stream

@@ -43,6 +43,8 @@ export interface Attempt {
   upstreamModel: string | undefined;
   /** The provider's id of its request. Undefined: it sent none. */
   upstreamRequestId: string | undefined;
+  /** The service tier that a header of the response names. Undefined: none does. */
+  upstreamTier: string | undefined;
   /** Request fields that were not sent, and response fields that were not passed on. */
   droppedFields: readonly string[];
   droppedUpstreamFields: readonly string[];
@@ -139,6 +141,7 @@ const createAttempt = (endpoint: Endpoint, { wire, isLast, isRetry, lessons = []
   key: undefined,
   upstreamModel: undefined,
   upstreamRequestId: undefined,
+  upstreamTier: undefined,
   droppedFields: nothing,
   droppedUpstreamFields: nothing,
   adapted: nothing,

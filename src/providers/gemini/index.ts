@@ -16,6 +16,7 @@ export const gemini = {
   isOtherSpelling: (upstreamModel) => upstreamModel.startsWith('models/'),
   authorize: (apiKey) => ({ 'x-goog-api-key': apiKey }),
   modelsPath: '/models?pageSize=1000',
+  tierHeader: 'x-gemini-service-tier', // https://ai.google.dev/gemini-api/docs/priority-inference
   readError,
   text: defineTextWire({
     carries: ({ what, type }, dialect) =>
