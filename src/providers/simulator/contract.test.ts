@@ -10,7 +10,7 @@ const recordings = new URL('recordings/', import.meta.url);
 testWire(simulator, recordings, { errors: { 'broken.stream.http': 'rate_limited' } });
 
 // The responses of the simulator must stay the same: demos, documents and tests of others quote them. An image
-// keeps its pixels; how they are compressed may change with Node.
+// keeps its pixels; how they are compressed may change with sharp.
 it.each<[string, string, string, Partial<ResponseRequest>?]>([
   ['text', 'echo', 'Grüße, world 😀'],
   ['reasoning', 'reasoner', 'Why is the sky blue?', { reasoning: { effort: 'minimal', summary: 'auto' } }],
