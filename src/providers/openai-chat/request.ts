@@ -101,7 +101,9 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   fitBody(draft, body, box);
   if (native) writeNative(body, nativeTools, native);
 
-  const functions = ((body as { tools?: ChatTool[] }).tools ?? []).map(({ function: { name } }) => name);
+  // A tool of a kind that only the provider knows has no function.
+  const listed = (body as { tools?: Partial<ChatTool>[] }).tools ?? [];
+  const functions = listed.flatMap(({ function: offered }) => (offered ? [offered.name] : []));
   const readerContext: ReaderContext = {
     ...(box.offered !== undefined && { tools: box.offered }),
     ...(dialect.answers?.think_tags && { thinkTags: true }),
