@@ -169,14 +169,14 @@ it('calls no server of a caller if the operator forbids it', async () => {
 it('does not load the library before the first server', async () => {
   const source = join(import.meta.dirname, '../../src');
   const code = `
-    import { createGateway } from '${source}/gateway.ts';
+    import { openGateway } from '${source}/gateway.ts';
     import { loadConfig } from '${source}/config/load.ts';
     import { mkdtempSync } from 'node:fs';
     import { registerHooks } from 'node:module';
     const loaded = [];
     registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
     const { config } = loadConfig({ env: { HEADGATE_SERVER_PORT: '0', HEADGATE_LOG_LEVEL: 'silent', HEADGATE_MCP_SERVERS: '{"x":{"command":"x"}}' }, file: null, cwd: '/' });
-    const gateway = await createGateway({ config, dataDir: mkdtempSync('/tmp/mcp-lazy-') });
+    const gateway = await openGateway({ config, dataDir: mkdtempSync('/tmp/mcp-lazy-'), ownsProcess: true });
     await gateway.start();
     await gateway.close();
     console.log(JSON.stringify(loaded.filter((url) => url.includes('modelcontextprotocol'))));`;
