@@ -42,7 +42,8 @@ export function writeNative(
     const config = { ...(isPlanned && (body.output_config as object)), ...(output as object) };
     const isSwitch = traits.thinking === 'adaptive' || traits.thinking === 'enabled';
     if (traits.efforts.length === 0 && (isSwitch || !isGiven)) dropEffort(draft, body, config);
-    if (Object.keys(config).length > 0) body.output_config = config;
+    const hasValue = Object.values(config).some((value) => value !== undefined && value !== null);
+    if (hasValue) body.output_config = config;
     else delete body.output_config;
   }
 }

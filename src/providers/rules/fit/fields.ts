@@ -49,11 +49,7 @@ export function fitFields(
     const dot = path.indexOf('.');
     const field = dot === -1 ? path : path.slice(dot + 1);
     const outer = dot === -1 ? body : body[path.slice(0, dot)];
-    if (typeof outer !== 'object' || outer === null) continue;
-    if (!(field in outer)) {
-      if (dot !== -1 && Object.keys(outer).length === 0) delete body[path.slice(0, dot)];
-      continue;
-    }
+    if (typeof outer !== 'object' || outer === null || !(field in outer)) continue;
     // An inner object may be the client's own, which other attempts use.
     const holder: Record<string, unknown> = dot === -1 ? body : { ...outer };
     const given = rules[path]!;
