@@ -41,10 +41,10 @@ export function writeNative(
     const isPlanned = !isGiven && (isBudget(thinking) || isOff(thinking));
     const config = { ...(isPlanned && (body.output_config as object)), ...(output as object) };
     const isSwitch = traits.thinking === 'adaptive' || traits.thinking === 'enabled';
-    if (traits.efforts.length === 0 && (isSwitch || !isGiven)) dropEffort(draft, body, config);
-    const hasValue = Object.values(config).some((value) => value !== undefined && value !== null);
-    if (hasValue) body.output_config = config;
-    else delete body.output_config;
+    const lacksEffort = traits.efforts.length === 0 && (isSwitch || !isGiven);
+    const isDropped = lacksEffort && dropEffort(draft, body, config);
+    if (Object.keys(config).length === 0 && (output === undefined || isDropped)) delete body.output_config;
+    else body.output_config = config;
   }
 }
 
@@ -64,12 +64,18 @@ function exceedsLimit({ betas }: MessagesDraft, { max_tokens: limit }: Body, thi
   return budget !== undefined && typeof limit === 'number' && budget >= limit && !betas.has(interleaved);
 }
 
-/** A model without levels of effort rejects one. It is reported unless it has become the budget. */
-function dropEffort({ dropped }: MessagesDraft, body: Body, config: { effort?: unknown }): void {
-  if (config.effort === undefined) return;
+/**
+ * Leaves out an effort, which a model without levels rejects. It is reported unless it has become the budget.
+ *
+ * @returns whether there was one
+ */
+function dropEffort({ dropped }: MessagesDraft, body: Body, config: { effort?: unknown }): boolean {
+  const { effort } = config;
   delete config.effort;
+  if (effort === undefined || effort === null) return false;
   const isReported = dropped.some((name) => name.startsWith('reasoning'));
   if (!isReported && !isBudget(body.thinking)) dropped.push('output_config.effort');
+  return true;
 }
 
 const typeOf = (thinking: unknown) => (thinking as { type?: string } | undefined)?.type;
