@@ -373,8 +373,8 @@ describe('the dialect of a model', () => {
 
   it('has the settings of its wire, and no others', () => {
     expect(() => build({ dialect: { turn: {} } })).toThrow(/^Provider acme: acme\/two: .*turn/);
-    expect(() => build({ dialect: { cache: { max: 4 } } })).toThrow(
-      'Provider acme: acme/two: dialect.cache.max has no effect on the wire openai-chat. These wires read it: anthropic-messages.',
+    expect(() => build({ dialect: { client_betas: { without: [] } } })).toThrow(
+      'Provider acme: acme/two: dialect.client_betas.without has no effect on the wire openai-chat. These wires read it: anthropic-messages.',
     );
   });
 });
