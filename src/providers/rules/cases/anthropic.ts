@@ -2,8 +2,9 @@ import { expect } from 'vitest';
 import type { MessagePart } from '../../../domain/items.ts';
 import type { ResponseRequest } from '../../../domain/request.ts';
 import type { RuleCase } from './case.ts';
+import { sampleItems } from './sample-items.ts';
 
-const user = { type: 'message', role: 'user', content: 'Hi' } as const;
+const { user } = sampleItems;
 const said = (content: string) => ({ type: 'message', role: 'assistant', content }) as const;
 const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' }) as const;
 const output = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'x' }) as const;

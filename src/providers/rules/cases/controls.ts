@@ -1,17 +1,9 @@
 import { expect } from 'vitest';
 import type { ResponseRequest } from '../../../domain/request.ts';
 import type { RuleCase } from './case.ts';
+import { sampleItems } from './sample-items.ts';
 
-const user = { type: 'message', role: 'user', content: 'Hi' } as const;
-const said = { type: 'message', role: 'assistant', content: 'It is' } as const;
-const call = { type: 'function_call', call_id: 'a12345678', name: 'f', arguments: '{}' } as const;
-const output = { type: 'function_call_output', call_id: 'a12345678', output: 'x' } as const;
-const thought = {
-  type: 'reasoning',
-  id: 'rs_1',
-  summary: [],
-  content: [{ type: 'reasoning_text', text: 'Hm.' }],
-} as ResponseRequest['input'][number];
+const { user, said, call, output, thought } = sampleItems;
 const tool = (name = 'f'): NonNullable<ResponseRequest['tools']>[number] => ({
   type: 'function',
   name,

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { NATIVE_FIELD } from '../../../domain/native.ts';
 import type { RuleCase } from './case.ts';
+import { sampleItems } from './sample-items.ts';
 
-const user = { type: 'message', role: 'user', content: 'Hi' } as const;
-const said = { type: 'message', role: 'assistant', content: 'It is' } as const;
+const { user, said } = sampleItems;
 const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' }) as const;
 const output = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'x' }) as const;
 const tool = (name: string) => ({ type: 'function', name, parameters: { type: 'object', properties: {} } }) as const;

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import type { RuleCase } from './case.ts';
+import { sampleItems } from './sample-items.ts';
 
 const call = { type: 'function_call', call_id: 'functions.f:0', name: 'f', arguments: '{}' } as const;
 const output = { type: 'function_call_output', call_id: 'functions.f:0', output: 'x' } as const;
-const user = { type: 'message', role: 'user', content: 'Hi' } as const;
-const said = { type: 'message', role: 'assistant', content: 'It is' } as const;
+const { user, said } = sampleItems;
 const system = { type: 'message', role: 'system', content: 'Be brief.' } as const;
 const id = expect.stringMatching(/^[A-Za-z0-9]{9}$/);
 

@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
 import type { ResponseRequest } from '../../../domain/request.ts';
 import type { RuleCase } from './case.ts';
+import { sampleItems } from './sample-items.ts';
 
-const user = { type: 'message', role: 'user', content: 'Hi' } as const;
+const { user } = sampleItems;
 const call = { type: 'function_call', call_id: 'c'.repeat(70), name: 'f', arguments: '{}' } as const;
 const output = { type: 'function_call_output', call_id: 'c'.repeat(70), output: 'x' } as const;
 const tool = (name: string, more: object = {}): NonNullable<ResponseRequest['tools']>[number] => ({

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import type { ResponseRequest } from '../../../domain/request.ts';
 import { ruleSets } from '../rule-sets.ts';
 import type { RuleCase } from './case.ts';
+import { sampleItems } from './sample-items.ts';
 
 /** A request with every setting that a server of chat completions may lack. */
 const everything: RuleCase['request'] = {
@@ -16,15 +16,7 @@ const everything: RuleCase['request'] = {
   text: { verbosity: 'low' },
   tools: [{ type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }],
 };
-const thought = {
-  type: 'reasoning',
-  id: 'rs_1',
-  summary: [],
-  content: [{ type: 'reasoning_text', text: 'Hm.' }],
-} as ResponseRequest['input'][number];
-const call = { type: 'function_call', call_id: 'a12345678', name: 'f', arguments: '{}' } as const;
-const output = { type: 'function_call_output', call_id: 'a12345678', output: 'x' } as const;
-const user = { type: 'message', role: 'user', content: 'Hi' } as const;
+const { user, call, output, thought } = sampleItems;
 const search = { type: 'web_search' } as const;
 
 /** The case of each setting in which servers of one format differ. The value is that of the rule. */
