@@ -101,14 +101,12 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
   fitBody(draft, body, box);
   if (native) writeNative(body, nativeTools, native);
 
-  // A tool of a kind that only the provider knows has no function.
-  const listed = (body as { tools?: Partial<ChatTool>[] }).tools ?? [];
-  const functions = listed.flatMap(({ function: offered }) => (offered ? [offered.name] : []));
+  const functions = dialect.answers?.marked_calls ? listFunctions(body) : [];
   const readerContext: ReaderContext = {
     ...(box.offered !== undefined && { tools: box.offered }),
     ...(dialect.answers?.think_tags && { thinkTags: true }),
     ...(dialect.answers?.think_opened && { thinkOpened: true }),
-    ...(dialect.answers?.marked_calls && functions.length > 0 && { markedCalls: new Set(functions) }),
+    ...(functions.length > 0 && { markedCalls: new Set(functions) }),
   };
   const { session_header: header } = dialect;
   return {
@@ -120,6 +118,10 @@ export function writeRequest(request: ResponseRequest, target: Target): Upstream
     readerContext,
   };
 }
+
+/** Returns the names of the functions. A tool of a kind that only the provider knows has none. */
+const listFunctions = (body: { tools?: Partial<ChatTool>[] }): string[] =>
+  (body.tools ?? []).flatMap(({ function: offered }) => (offered ? [offered.name] : []));
 
 /** @param field the name of the request field, if it differs from that of the body */
 function put(draft: ChatDraft, body: Record<string, unknown>, name: string, value: unknown, field = name): void {

@@ -17,12 +17,16 @@ type Item = Record<string, unknown> & { type: string };
 export function writeMessagesInput(body: Pick<MessagesBody, 'system' | 'messages'>, notes?: PathNotes): InputItem[] {
   const writer = new InputWriter(notes);
   if (Array.isArray(body.system)) writer.addMessage('system', body.system as AnyBlock[], 'system');
-  for (const [index, { role, content, ...rest }] of body.messages.entries()) {
-    const own = role === 'system' ? rest : undefined;
-    writer.addMessage(role, content as string | AnyBlock[], `messages[${index}].content`, own);
+  for (const [index, message] of body.messages.entries()) {
+    const { role, content } = message;
+    const rest = role === 'system' ? otherFieldsOf(message) : undefined;
+    writer.addMessage(role, content as string | AnyBlock[], `messages[${index}].content`, rest);
   }
   return writer.items as InputItem[]; // each has the shape of its kind
 }
+
+const otherFieldsOf = ({ role: _, content: __, ...rest }: MessagesBody['messages'][number]): Record<string, unknown> =>
+  rest;
 
 class InputWriter {
   readonly items: Item[] = [];
@@ -38,13 +42,14 @@ class InputWriter {
     role: 'user' | 'assistant' | 'system',
     content: string | readonly AnyBlock[],
     path: string,
-    rest: Record<string, unknown> = {},
+    rest?: Record<string, unknown>,
   ): void {
     this.list = undefined;
     const start = this.items.length;
     for (const name in rest) this.notes?.add(`input[${start}].${name}`, `${path.replace(/\.content$/, '')}.${name}`);
     if (typeof content === 'string') {
-      this.addItem(withRest({ type: 'message', role, content }, rest), path);
+      const item = { type: 'message', role, content };
+      this.addItem(rest ? withRest(item, rest) : item, path);
       return;
     }
     const own = role === 'assistant' ? readOwnCalls(content) : undefined;
@@ -54,7 +59,7 @@ class InputWriter {
     }
     if (content.length === 0) this.addItem({ type: 'message', role, content: [] }, path);
     const first = this.items[start];
-    if (first?.type === 'message') this.items[start] = withRest(first, rest);
+    if (rest && first?.type === 'message') this.items[start] = withRest(first, rest);
   }
 
   private addItem(item: Item, path: string): void {
