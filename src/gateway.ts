@@ -130,7 +130,7 @@ async function assemble(options: GatewayOptions, resources: AsyncDisposableStack
     return keys;
   };
   return {
-    ...run(base, live, service),
+    ...createControls(base, live, service),
     createFirstKeys: firstKeys,
     async start() {
       const { host, port } = base.config().server;
@@ -174,8 +174,8 @@ async function assemble(options: GatewayOptions, resources: AsyncDisposableStack
   };
 }
 
-/** Returns what a gateway does besides serving. */
-function run(base: Base, live: LiveModels, { checkReadiness }: Service) {
+/** Returns the operations of a gateway besides serving. */
+function createControls(base: Base, live: LiveModels, { checkReadiness }: Service) {
   const { storage, lines, log, open, accounts, accounting, telemetry, state, contentGuardrails } = base;
   async function prepareReload(next: Config): Promise<() => Promise<void>> {
     await accounts.access.refresh();

@@ -5,12 +5,10 @@ import type { OpenRequests } from '../http/open-requests.ts';
 /**
  * Tunes a process that runs a gateway and nothing else: the engine optimizes early, and unused memory is returned while no
  * request is open.
- *
- * @returns a function that ends it
  */
-export function tuneProcess({ requests }: { requests: Pick<OpenRequests, 'begun' | 'count'> }): () => void {
+export function tuneProcess({ requests }: { requests: Pick<OpenRequests, 'begun' | 'count'> }): void {
   optimizeEarly(); // after the imports: V8 rejects cached code that was compiled with other flags
-  return releaseIdleMemory({ begun: () => requests.begun, open: () => requests.count('request') });
+  releaseIdleMemory({ begun: () => requests.begun, open: () => requests.count('request') });
 }
 
 /**

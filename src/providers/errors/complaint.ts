@@ -24,8 +24,8 @@ const asFields = (value: unknown): Fields | undefined =>
 /**
  * Reads an error: `{error: {…}}` of OpenAI, Anthropic and Google, `{error: "…"}`, the same in a list, the bare object of
  * vLLM, Mistral, Databricks and AWS, `{detail}` and `{detail: {error}}` of FastAPI, `{title, detail}` of NVIDIA, the list `errors` of
- * Cloudflare and watsonx, `{error, error_description}` of OAuth, `{error_type, error_message}`, `{error_code, error_msg}` of Baidu, `base_resp` of MiniMax, or one line of
- * text, as proxies send it. Any other value has no message, because an error page is never repeated.
+ * Cloudflare and watsonx, `{error, error_description}` of OAuth, `{error_type, error_message}`, `{error_code, error_msg}` of Baidu,
+ * `base_resp` of MiniMax, or one line of text, as proxies send it. Any other value has no message, because an error page is never repeated.
  *
  * @param type of an exception in a header, if the body names none
  */
