@@ -20,6 +20,9 @@ const config = {
   },
 };
 const body = (more: object = {}) => JSON.stringify({ model: 'simulator/echo', input: 'Hello', ...more });
+interface Found {
+  data?: { cancelled: boolean };
+}
 const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
 const post = (sent: string, more: RequestInit = {}) =>
   new Request('http://gateway/api/v1/responses', { method: 'POST', headers, body: sent, ...more });
@@ -122,7 +125,9 @@ describe('fetch', () => {
         for (;;) if ((await reader.read()).done) return;
       })(),
     ).rejects.toThrow();
-    await gateway.close(); // does not wait for it
+    const id = response.headers.get('x-generation-id');
+    const find = () => gateway.fetch(new Request(`http://gateway/api/v1/generation?id=${id}`, { headers }));
+    await expect.poll(async () => ((await (await find()).json()) as Found).data?.cancelled).toBe(true);
   });
 
   it('sends a streamed body, and has no body for HEAD and 204', async () => {
