@@ -16,6 +16,8 @@ import type { RunOrigin } from '../pipeline/run/run-origin.ts';
 import { lastAttemptOf } from '../pipeline/run/step.ts';
 import type { PartlyServed } from '../platform/telemetry/dropped-fields-log.ts';
 import type { RenameFields } from '../requests/rename-fields.ts';
+import type { Tags } from '../domain/tags.ts';
+import { readTags, type RequestMetadata, TAGS_HEADER } from '../requests/tags.ts';
 import { DROPPED_FIELDS_HEADER, writeDroppedFields } from './edge/dropped-fields-header.ts';
 import { wantsMetadata, wantsStandardEvents, wantsToolOutput } from './edge/wants-metadata.ts';
 
@@ -27,6 +29,8 @@ export interface ServeRunParts {
   /** Where runs are registered, so that a shutdown can end them. */
   open: OpenRequests;
   describeRun: (run: RunBase) => RouterMetadata | undefined;
+  /** The keys of tags. */
+  tagKeys: () => readonly string[];
   /** Called for each served request of which some fields had no effect. */
   onDroppedFields: (served: PartlyServed) => void;
 }
@@ -35,6 +39,10 @@ export interface ServeRunParts {
 export interface AcceptedRequest<R extends RunBase>
   extends Pick<RunOrigin, 'ignoredFields' | 'clamped' | 'modelDefault' | 'pluginDefaults' | 'preset'> {
   settings: Pick<RequestSettings, 'model' | 'models' | 'stream'>;
+  /** The metadata of its body, which can have tags. Absent: it has none. */
+  metadata?: RequestMetadata | undefined;
+  /** Name of the metadata in the body. Absent: `metadata`. */
+  metadataField?: string | undefined;
   /** Estimates the tokens of its input and output. */
   estimateTokens: () => number;
   /** Writes what is left of the rate limits. Absent: as for clients of OpenAI. */
@@ -84,12 +92,14 @@ export function serveRun<R extends RunBase>(
     const accepted = accept();
     if (!parts.canRecord()) throw ledgerUnavailable();
     const { settings, estimateTokens, writeRates = writeRateHeaders } = accepted;
+    const { metadata, metadataField } = accepted;
+    const tags = readTags(parts.tagKeys(), request.headers[TAGS_HEADER], metadata, metadataField);
     const demand = { model: settings.model, models: settings.models, isConcurrent: true, estimateTokens };
     const admitted = parts.admit(request.caller!, demand, request.generationId); // the route needs a key
     // A suspended function would keep the parts of the body that no later stage needs. This one is not suspended.
     const serve = (ticket: Ticket | undefined) => {
       if (ticket) reply.headers(writeRates(ticket.rests));
-      return finishRun(parts, request, reply, openRun(parts, request, reply, accepted, { handledAt, ticket }));
+      return finishRun(parts, request, reply, openRun(parts, request, reply, accepted, { handledAt, ticket, tags }));
     };
     return admitted instanceof Promise ? admitted.then(serve) : serve(admitted);
   } catch (error) {
@@ -113,7 +123,7 @@ function openRun<R extends RunBase>(
   request: FastifyRequest,
   reply: FastifyReply,
   accepted: AcceptedRequest<R>,
-  { handledAt, ticket }: { handledAt: number; ticket: Ticket | undefined },
+  { handledAt, ticket, tags }: { handledAt: number; ticket: Ticket | undefined; tags: Tags | undefined },
 ): OpenRun<R> {
   const { headers, generationId } = request;
   const { settings, deadline, rename } = accepted;
@@ -144,6 +154,7 @@ function openRun<R extends RunBase>(
     showsToolOutput: wantsToolOutput(headers),
     hasStandardEvents: wantsStandardEvents(headers),
     modelLimits: ticket,
+    tags,
   });
   const response = accepted.respond(run, () => {
     setDroppedFields(reply, run, rename);

@@ -26,6 +26,7 @@ import type { RequestHints } from '../requests/request-hints.ts';
 import type { ParsedRequest } from '../requests/responses/request.ts';
 import { findBetas } from '../requests/messages/format-headers.ts';
 import { findSessionHeader } from '../requests/session-header.ts';
+import type { RequestMetadata } from '../requests/tags.ts';
 import { type AcceptedRequest, type RunResponse, type ServeRunParts, serveRun } from './serve-run.ts';
 
 export interface TextParts extends ServeRunParts {
@@ -46,6 +47,10 @@ export interface AcceptedText {
   read: ParsedRequest;
   /** Reads the input of the body, parsed again. It must not keep the items of `read`. */
   readItems: (body: unknown) => InputItem[];
+  /** The metadata of a body that has other fields than `POST /responses`. Absent: that of the request. */
+  metadata?: RequestMetadata | undefined;
+  /** Name of the metadata in the body. Absent: `metadata`. */
+  metadataField?: string;
   /** Creates the format of a streamed response. */
   openFormat: (run: Run) => EventFormat;
   /** Writes a whole response as JSON. */
@@ -83,6 +88,8 @@ export function createTextHandler(parts: TextParts, api: TextApi): Route['handle
     const source = rawBody && new BodySource(rawBody, accepted.readItems);
     return {
       settings,
+      metadata: accepted.metadata ?? settings.metadata,
+      metadataField: accepted.metadataField,
       estimateTokens: () => estimateResponseTokens(settings),
       writeRates: accepted.writeRates,
       deadline: { ms: parts.requestMs(), setting: 'timeouts.request_ms' },

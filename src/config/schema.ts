@@ -13,6 +13,7 @@ import { catalogSection, routersSection } from './schema/routers.ts';
 import { routingSection } from './schema/routing.ts';
 import { serverSection } from './schema/server.ts';
 import { countersSection, ledgerSection, secretsSection, storageSection } from './schema/storage.ts';
+import { tagsSection } from './schema/tags.ts';
 import { retrySection, timeoutsSection } from './schema/timing.ts';
 import { toolsSection } from './schema/tools.ts';
 
@@ -27,6 +28,7 @@ export const configSchema = Type.Object({
   server: serverSection,
   storage: storageSection,
   ledger: ledgerSection,
+  tags: tagsSection,
   counters: countersSection,
   secrets: secretsSection,
   log: logSection,

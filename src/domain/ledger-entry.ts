@@ -1,4 +1,5 @@
 import type { ImageCounts } from './images.ts';
+import type { Tags } from './tags.ts';
 import type { SpecialCounts } from './usage.ts';
 
 /** How a request ended. */
@@ -70,6 +71,8 @@ export interface LedgerEntry {
   sessionId: string | null;
   /** The keyed hash of the end user's id. Never the id itself. */
   endUser: string | null;
+  /** Absent: it has none. */
+  tags?: Tags;
   /** The parts of the sums above, in order. Absent: there is only one. */
   lines?: readonly LedgerLine[];
 }
@@ -159,6 +162,7 @@ export type EntryOrigin = Pick<
   | 'streamed'
   | 'sessionId'
   | 'endUser'
+  | 'tags'
 >;
 
 /**

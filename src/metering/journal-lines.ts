@@ -64,6 +64,7 @@ const inFlightFields = [
   'apiType',
   'lines',
   'parentId',
+  'tags',
 ] as readonly (keyof InFlightEntry)[];
 
 /** The fields of an end line, in the order of `serializeEnd`. New fields go to the end. */
@@ -92,7 +93,7 @@ const endFields = [
  * costs twice as much. Trailing values that a request does not have are omitted.
  */
 export function serializeInFlight(inFlight: InFlightEntry): string {
-  const { apiType, lines, parentId } = inFlight;
+  const { apiType, lines, parentId, tags } = inFlight;
   const line: unknown[] = [
     START,
     inFlight.id,
@@ -118,10 +119,11 @@ export function serializeInFlight(inFlight: InFlightEntry): string {
     String(inFlight.inputCostNanoUsd),
     inFlight.priced,
   ];
-  const isUsual = lines === undefined && parentId === undefined;
+  const isUsual = lines === undefined && parentId === undefined && tags === undefined;
   if (!isUsual || apiType !== undefined) line.push(apiType ?? null);
   if (!isUsual) line.push(lines ? writeLines(lines) : null);
-  if (parentId !== undefined) line.push(parentId);
+  if (parentId !== undefined || tags !== undefined) line.push(parentId ?? null);
+  if (tags !== undefined) line.push(tags);
   return `${JSON.stringify(line)}\n`;
 }
 
@@ -176,7 +178,8 @@ export const isComplete = (inFlight: InFlightEntry, entry: LedgerEntry): boolean
   entry.sessionId === inFlight.sessionId &&
   entry.endUser === inFlight.endUser &&
   entry.apiType === inFlight.apiType &&
-  entry.parentId === inFlight.parentId;
+  entry.parentId === inFlight.parentId &&
+  entry.tags === inFlight.tags;
 
 /** Reads the entries in these files, and estimates the requests without an entry. */
 export function readOrphanedRecords(files: readonly string[]): OrphanedRecords {
@@ -228,7 +231,7 @@ const readCost = ({ costNanoUsd, inputCostNanoUsd = 0 }: Record<string, unknown>
 function readInFlight(values: readonly unknown[]): InFlightEntry {
   const fields = readList(inFlightFields, values);
   const inFlight = { ...fields, ...readCost(fields) } as InFlightEntry; // `serializeInFlight` wrote it
-  for (const field of ['apiType', 'lines', 'parentId'] as const) {
+  for (const field of ['apiType', 'lines', 'parentId', 'tags'] as const) {
     if (inFlight[field] === null || inFlight[field] === undefined) delete inFlight[field];
   }
   if (inFlight.lines) inFlight.lines = readLines(inFlight.lines);

@@ -42,6 +42,7 @@ it('keeps every field of an entry as soon as append returns', () => {
     createTestEntry({ costNanoUsd: 2n ** 63n - 1n, inputCostNanoUsd: 2n ** 62n + 1n, requestedModel: 'a\nb"\u2028\0' }),
     createTestEntry({ router: 'router/auto', task: 'code:review' }),
     createTestEntry({ parentId: 'gen-parent' }),
+    createTestEntry({ tags: { team: 'search' } }),
     createTestEntry({ special: { webSearches: 2 }, isByok: true, upstreamCostNanoUsd: 5, tier: 'flex' }),
     createTestEntry({ memberId: null, model: null, firstOutputMs: null }),
     createTestEntry({ pictures: { made: 1, madePixels: 5, references: 0, referencePixels: 0, variant: '1k' } }),
@@ -219,6 +220,7 @@ describe('a request in flight', () => {
       { endUser: 'other' },
       { apiType: 'image' } as const,
       { parentId: 'gen-parent' },
+      { tags: { team: 'search' } },
     ];
     const begun = changes.map(() => journal.begin(createTestInFlight()));
     const entries = changes.map((change, at) => createTestEntry({ ...begun[at]!.inFlight, ...change }));

@@ -60,6 +60,7 @@ const metadataHeader = textParameter('`enabled` adds `router_metadata` to the re
 /** Headers of requests that make a run. */
 export const runHeaders = {
   'X-Session-Id': textParameter('Requests of one session keep their provider. The body can name the session, too.'),
+  'X-Headgate-Tags': textParameter('Tags with keys of the configuration: `team=search, feature=summary`.'),
   'X-Router-Metadata': metadataHeader,
   'X-Router-Experimental-Metadata': { ...metadataHeader, deprecated: true },
 };

@@ -42,6 +42,16 @@ const inner = (parent: Run, parts: Partial<InnerRequest> = {}, sink = new EventF
   respond(lab.pipeline, { request: question(), timeoutMs: 60_000, parent, ...parts }, sink);
 
 describe('an inner run', () => {
+  it('has the tags of its parent', async () => {
+    serve = (parent) => {
+      parent.tags = { team: 'search' };
+      return inner(parent);
+    };
+    lab.script('openai-chat', 0, { text: 'weather' }, { text: 'Sunny.' });
+    await lab.respond('openai-chat', 'buffered');
+    expect(lab.entries.map(({ tags }) => tags)).toEqual([{ team: 'search' }, { team: 'search' }]);
+  });
+
   it('has its own entry, which names its parent; only the response of the parent adds both costs', async () => {
     serve = (parent) => inner(parent);
     lab.script('openai-chat', 0, { text: 'weather' }, { text: 'Sunny.' });

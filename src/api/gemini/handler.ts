@@ -11,6 +11,7 @@ import {
   readGeminiRequest,
 } from '../../requests/gemini/request.ts';
 import type { GeminiBody } from '../../requests/gemini/schema.ts';
+import { isObject } from '../../schema/by-kind.ts';
 import type { RenameFields } from '../../requests/rename-fields.ts';
 import type { RequestHints } from '../../requests/request-hints.ts';
 import type { ParsedRequest } from '../../requests/responses/request.ts';
@@ -109,8 +110,11 @@ function acceptContent(request: FastifyRequest, hints: RequestHints, target: Gem
     isNative: () => nativeOf(run) !== undefined,
     readEnd: () => nativeOf(run)?.end,
   });
+  const { labels } = body as { labels?: unknown }; // the metadata of the format
   return {
     read,
+    metadata: isObject(labels) ? labels : undefined,
+    metadataField: 'labels',
     readItems: readGeminiInput,
     openFormat: (run) => new ContentFormat(factsOf(run), alt !== 'sse'),
     writeWhole: (response, run) => JSON.stringify(foldContent(response, factsOf(run))),

@@ -53,6 +53,7 @@ const generationFields = {
   app_id: Type.Null(),
   data_region: text,
   external_user: textOrNull,
+  tags: Type.Record(Type.String(), Type.String()),
   http_referer: Type.Null(),
   origin: text,
   preset_id: Type.Null(),

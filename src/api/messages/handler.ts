@@ -3,6 +3,7 @@ import type { Route } from '../../http/routes.ts';
 import type { Run } from '../../pipeline/run/run.ts';
 import { committedOf } from '../../pipeline/run/step.ts';
 import { readMessagesInput } from '../../requests/messages/request.ts';
+import type { MessagesBody } from '../../requests/messages/schema.ts';
 import { type AcceptedText, createTextHandler, type TextParts } from '../serve-text.ts';
 import { acceptMessage } from './accept-message.ts';
 import type { MessageFacts } from './message-events.ts';
@@ -15,6 +16,7 @@ export function createMessagesHandler(parts: TextParts): Route['handler'] {
     const factsOf = (run: Run) => readMessageFacts(run, request.id, rename);
     return {
       read,
+      metadata: (request.body as MessagesBody).metadata, // its check has passed
       readItems: readMessagesInput,
       openFormat: (run) => new MessageFormat(factsOf(run)),
       writeWhole: (response, run) => JSON.stringify(foldMessage(response, factsOf(run))),

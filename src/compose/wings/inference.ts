@@ -115,6 +115,7 @@ function describeRuns({ config, open, accounts, accounting, log }: Base) {
     open,
     admit: accounts.admit,
     canRecord: () => accounting.ledger.accepting,
+    tagKeys: () => config().tags,
     onDroppedFields: (served: PartlyServed) => droppedFieldsLog.note(served),
     keepAliveMs: () => config().server.keep_alive_comment_ms,
   } satisfies ServeRunParts & Record<string, unknown>;

@@ -56,6 +56,7 @@ export function writeGeneration(entry: RecordedEntry) {
     generation_time: entry.durationMs,
     session_id: entry.sessionId,
     external_user: entry.endUser,
+    tags: entry.tags ?? {},
     workspace_id: entry.workspaceId,
     web_search_engine:
       entry.lines?.find(({ kind, model }) => kind === 'tool' && model === WEB_SEARCH)?.provider ?? null,

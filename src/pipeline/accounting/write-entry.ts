@@ -166,6 +166,7 @@ function describeOrigin(run: RunBase, endpoint: Endpoint | undefined): EntryOrig
     endUser: run.endUser ?? null,
   };
   if (run.parent) origin.parentId = run.parent.generationId;
+  if (run.tags) origin.tags = run.tags;
   return origin;
 }
 

@@ -79,6 +79,7 @@ const createBase = (
   pluginDefaults: origin.pluginDefaults,
   modelLimits: origin.modelLimits,
   parent: origin.parent,
+  tags: origin.tags,
   servedTools: origin.servedTools,
   memory: origin.memory,
   startedAtMs: currentTimeMs(),

@@ -36,5 +36,6 @@ export function createInnerOrigin(
     clamped: [],
     modelLimits: parent.modelLimits?.openInner(generationId, estimateTokens),
     parent: { generationId: parent.generationId, depth, isInspected },
+    tags: parent.tags,
   };
 }

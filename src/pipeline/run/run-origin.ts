@@ -6,6 +6,7 @@ import type { Origin } from '../../domain/origin.ts';
 import type { UsedPreset } from '../../domain/preset.ts';
 import type { ResponseRequest } from '../../domain/request.ts';
 import type { ModelDefault } from '../../domain/request-defaults.ts';
+import type { Tags } from '../../domain/tags.ts';
 import type { InputSource } from './conversation.ts';
 
 /** The facts about a request that the edge passes to its run. */
@@ -37,6 +38,8 @@ export interface RunOrigin {
   modelLimits?: ModelLimits | undefined;
   /** The run that this one serves: the gateway itself makes the request. Absent: a caller makes it. */
   parent?: ParentRun | undefined;
+  /** Absent: it has none. */
+  tags?: Tags | undefined;
   /** The memory of the request, until its response is complete. Absent: not counted. */
   memory?: RequestMemory | undefined;
   /** Types of the server tools that it serves. It cannot use them, so that a tool does not call itself. Absent: none. */

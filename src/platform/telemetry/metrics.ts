@@ -5,6 +5,7 @@ import type { MetricFamily, Labels } from './exposition.ts';
 import { Histogram } from './histogram.ts';
 import { InternNumbers } from './intern-numbers.ts';
 import { SandboxNumbers } from './sandbox-numbers.ts';
+import { TagNumbers } from './tag-numbers.ts';
 import { ToolNumbers } from './tool-numbers.ts';
 import { listAttempts, type ObservedEndpoint, type ObservedRun, sumUpstreamMs } from './observed.ts';
 
@@ -76,6 +77,7 @@ export class Metrics {
   private readonly routes: { labels: Labels; counts: Float64Array }[] = [];
   private readonly limits = new Map<string, { labels: Labels; hits: number }>();
   private readonly tools = new ToolNumbers();
+  private readonly tags = new TagNumbers();
   readonly sandboxes = new SandboxNumbers();
   readonly interns = new InternNumbers();
 
@@ -137,6 +139,7 @@ export class Metrics {
     if (run.toolLoop) this.tools.count(run.toolLoop.calls);
     const status = entry.outcome === 'cancelled' ? CANCELLED : statusIndex(entry.status);
     this.callers.count(run.caller, entry, origin && statuses[status]);
+    this.tags.count(entry, origin === undefined);
     if (!origin) return; // the gateway itself made the request, as part of a request that is counted
 
     const now = performance.now();
@@ -243,6 +246,7 @@ export class Metrics {
         ),
       },
       ...this.callers.collect(),
+      ...this.tags.collect(),
       ...this.tools.collect(),
       ...this.sandboxes.collect(),
       ...this.interns.collect(),

@@ -33,6 +33,7 @@ export function testEntries(pair: () => StoragePair): void {
       });
       const unmeasured = createTestEntry({ pictures: { made: 0, references: 3 } });
       const inner = createTestEntry({ parentId: full.id });
+      const tagged = createTestEntry({ tags: { feature: 'top 10', team: 'search:eu' } });
       const sparse = createTestEntry({
         memberId: null,
         model: null,
@@ -45,7 +46,9 @@ export function testEntries(pair: () => StoragePair): void {
         sessionId: null,
         endUser: null,
       });
-      await ledger.append([full, sparse, unmeasured, inner]);
+      await ledger.append([full, sparse, unmeasured, inner, tagged]);
+
+      expect(await ledger.find(tagged.workspaceId, tagged.id)).toEqual(tagged);
 
       expect(await ledger.find(inner.workspaceId, inner.id)).toEqual(inner);
 

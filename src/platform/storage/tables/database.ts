@@ -301,6 +301,8 @@ export interface LedgerTable extends PartColumns {
   api_type: LedgerEntry['apiType'] | null;
   /** Null: a caller made the request. */
   parent_id: string | null;
+  /** JSON, with the keys in order. Null: it has no tags. */
+  tags: string | null;
 }
 
 /** The parts of entries that have several. Written and deleted with their entry. */

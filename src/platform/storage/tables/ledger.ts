@@ -1,5 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { RecordedEntry, LedgerEntry } from '../../../domain/ledger-entry.ts';
+import type { Tags } from '../../../domain/tags.ts';
 import type { LedgerTotals, TrafficRow } from '../ports/activity.ts';
 import type { Correction, EntryQuery, RecentPage, RecentQuery } from '../ports/entries.ts';
 import { readFlag, readNullableNumber, readNumber, writeFlag, writeNullableText, writeTextColumn } from './columns.ts';
@@ -12,7 +13,7 @@ import { walkSlices } from './slices.ts';
 import { writeSpecialCounts } from './special-counts.ts';
 import { addSpending, createSpendingSum } from './spending.ts';
 
-/** 48 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
+/** 49 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
 const maxRowsPerInsert = 650;
 
 /** Records new entries, all or none of them, and adds them to the sums of their days. */
@@ -339,19 +340,29 @@ export const hasCommonColumnsOnly = ({
   upstreamCostNanoUsd,
   apiType,
   parentId,
+  tags,
 }: LedgerEntry): boolean =>
   special === undefined &&
   images === undefined &&
   upstreamCostNanoUsd === null &&
   (apiType ?? null) === null &&
-  parentId === undefined;
+  parentId === undefined &&
+  tags === undefined;
 
-const writeRareColumns = ({ special, pictures: images, upstreamCostNanoUsd, apiType, parentId }: LedgerEntry) => ({
+const writeRareColumns = ({
+  special,
+  pictures: images,
+  upstreamCostNanoUsd,
+  apiType,
+  parentId,
+  tags,
+}: LedgerEntry) => ({
   ...writeSpecialCounts(special),
   ...writeImageCounts(images),
   upstream_cost_nano_usd: upstreamCostNanoUsd,
   api_type: apiType ?? null,
   parent_id: parentId ?? null,
+  tags: tags ? JSON.stringify(tags) : null,
 });
 
 export function writeCommonColumns(entry: LedgerEntry) {
@@ -411,5 +422,6 @@ function readEntry(row: Selectable<LedgerTable>): RecordedEntry {
     endUser: row.end_user,
     ...(row.api_type && { apiType: row.api_type }),
     ...(row.parent_id && { parentId: row.parent_id }),
+    ...(row.tags && { tags: JSON.parse(row.tags) as Tags }), // `writeRareColumns` wrote it
   };
 }
