@@ -4,6 +4,7 @@ import { currentTimeMs } from '../domain/clock.ts';
 import { formatUsd } from '../domain/format-usd.ts';
 import { type RecordedEntry, settledCost } from '../domain/ledger-entry.ts';
 import { usdOf } from '../metering/cost.ts';
+import { writeHistoryParts } from '../management/generations/write-attempts.ts';
 import type { RecentQuery } from '../platform/storage/ports/entries.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { formatRequestLine, formatRoute } from '../platform/telemetry/request-line.ts';
@@ -205,11 +206,12 @@ export interface ShowRequestOptions {
  * @throws {CommandError} if there is no such request
  */
 export async function showRequest(
-  { stdout, stderr }: Terminal,
+  terminal: Terminal,
   config: Pick<Config, 'storage'>,
   wanted: string | undefined,
   { json, content }: ShowRequestOptions,
 ): Promise<void> {
+  const { stdout, stderr } = terminal;
   await readStore({ config, stderr }, async (storage) => {
     const entry = await findRequest(storage, wanted);
     const [keys, workspaces] = await Promise.all([storage.access.listKeys(), storage.access.listWorkspaces()]);
@@ -224,6 +226,7 @@ export async function showRequest(
       workspace: workspaces.find(({ id }) => id === entry.workspaceId)?.name,
     };
     for (const [name, text] of describeRequest(entry, names)) stdout.write(`${name.padEnd(14)}${text}\n`);
+    printParts(terminal, entry);
     if (texts) stdout.write(`\nInput\n${print(texts.input)}\n\nOutput\n${print(texts.output)}\n`);
     else if (content) stdout.write('\nIts input and output are not kept.\n');
   });
@@ -263,19 +266,17 @@ function describeRequest(
     entry.reasoningTokens > 0 ? `${count(entry.reasoningTokens)} of the output for reasoning` : [],
     entry.estimated ? 'estimated' : [],
   ].flat();
-  const attempts = (entry.lines ?? []).filter(({ kind }) => kind === 'attempt');
   const rows: [string, string | null | undefined][] = [
     ['Id', entry.id],
     ['Time', new Date(entry.createdAtMs).toISOString()],
     ['Status', `${entry.status} (${entry.outcome})`],
-    ['Error', entry.errorType],
+    ['Error', [entry.errorType, writeHistoryParts(entry).error_message].filter((text) => text).join(': ')],
     ['Requested', entry.requestedModel],
     ['Router', entry.router],
     ['Model', entry.model],
     ['Provider', entry.provider && `${entry.provider}${entry.isByok ? ' (BYOK key)' : ''}`],
     ['Endpoint', entry.endpointId],
     ['Service tier', entry.tier],
-    ['Attempts', attempts.map(({ provider, status }) => `${provider} ${status}`).join(', ')],
     ['Mode', `${entry.apiType ?? 'response'}, ${entry.streamed ? 'streamed' : 'not streamed'}`],
     ['First output', entry.firstOutputMs === null ? null : `${count(Math.round(entry.firstOutputMs))} ms`],
     ['Duration', `${count(Math.round(entry.durationMs))} ms`],
@@ -287,4 +288,65 @@ function describeRequest(
     ['Session', entry.sessionId],
   ];
   return rows.flatMap(([name, text]) => (text ? [[name, text]] : []));
+}
+
+const numbers = (...titles: string[]): Column[] => titles.map((title) => ({ title, isNumber: true }));
+const formatMs = (ms: number | null): string => (ms === null ? '-' : ms.toLocaleString('en-US'));
+const formatPrice = (usd: number | null): string => (usd === null ? 'no price' : formatUsd(usd));
+
+/** Prints the attempts, tool calls, charges and stages of a request as tables, if it has more than one attempt that succeeded. */
+function printParts(terminal: Terminal, entry: RecordedEntry): void {
+  if (entry.history === undefined && entry.lines === undefined) return;
+  const { attempts, tool_calls: calls, charges, pipeline, history_omitted: omitted } = writeHistoryParts(entry);
+  const print = (title: string, columns: Column[], rows: string[][], left = 0): void => {
+    if (rows.length === 0) return;
+    const more = left === 0 ? '' : `${left} more ${left === 1 ? 'is' : 'are'} not in the history.\n`;
+    terminal.stdout.write(`\n${title}\n${drawTable(terminal, columns, rows)}${more}`);
+  };
+  print(
+    'Attempts, with milliseconds from the start of the request',
+    [
+      { title: 'STEP', isNumber: true },
+      { title: 'MODEL', canWrap: true },
+      { title: 'PROVIDER', canWrap: true },
+      { title: 'KEY' },
+      ...numbers('STATUS', 'START', 'FIRST', 'MS', 'IN', 'OUT', 'COST'),
+      { title: 'ERROR', canWrap: true },
+    ],
+    attempts.map((attempt) => [
+      String(attempt.step),
+      attempt.model ?? '-',
+      `${attempt.provider_name ?? '-'}${attempt.is_byok ? ' (BYOK)' : ''}`,
+      attempt.provider_key ?? '-',
+      String(attempt.status),
+      ...[attempt.start_ms, attempt.first_byte_ms, attempt.duration_ms].map(formatMs),
+      ...[attempt.tokens_prompt, attempt.tokens_completion].map(formatMs),
+      formatPrice(attempt.total_cost),
+      [attempt.error_type, attempt.error_message].filter((text) => text).join(': '),
+    ]),
+    omitted?.attempts,
+  );
+  print(
+    'Tool calls',
+    [{ title: 'STEP', isNumber: true }, { title: 'TOOL' }, ...numbers('START', 'MS'), { title: 'OUTCOME' }],
+    calls.map(({ step, tool, start_ms: start, duration_ms: duration, outcome }) => [
+      String(step),
+      tool ?? '-',
+      formatMs(start),
+      formatMs(duration),
+      outcome,
+    ]),
+    omitted?.tool_calls,
+  );
+  print(
+    'Charges',
+    [{ title: 'NAME' }, { title: 'SERVICE' }, { title: 'COST', isNumber: true }],
+    charges.map(({ name, service, total_cost: cost }) => [name ?? '-', service ?? '-', formatPrice(cost)]),
+  );
+  print(
+    'Pipeline',
+    [{ title: 'STAGE' }, { title: 'NAME' }, { title: 'RESULT', canWrap: true }],
+    pipeline.map(({ type, name, summary = '', data }) => [type, name, summary || (data ? JSON.stringify(data) : '')]),
+    omitted?.pipeline,
+  );
 }

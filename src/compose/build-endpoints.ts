@@ -96,6 +96,7 @@ function buildProvider(
     wire,
     otherWires,
     apiKeys: entry.api_key === undefined ? [] : [entry.api_key].flat(),
+    ...(entry.key_names && { keyNames: entry.key_names }),
     ...(typeof entry.proxy === 'string' && { proxy: entry.proxy }),
     headers: entry.headers ?? {},
     dialect: entry.dialect ?? {},

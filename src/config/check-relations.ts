@@ -177,7 +177,7 @@ function checkProviders(providers: readonly ProviderConfig[]): RelationProblem[]
   for (const [index, provider] of providers.entries()) {
     const path = ['providers', index];
     problems.push(...checkBaseUrl(provider, [...path, 'base_url']), ...checkProxy(provider, [...path, 'proxy']));
-    problems.push(...checkPackage(provider, path));
+    problems.push(...checkPackage(provider, path), ...checkKeyNames(provider, [...path, 'key_names']));
     problems.push(...findDuplicateModels(provider.models, [...path, 'models']));
     for (const [at, entry] of provider.models.entries()) {
       const { model, upstream_model: upstream = '' } = entry;
@@ -270,6 +270,12 @@ function checkPackage(provider: ProviderConfig, path: Path): RelationProblem[] {
       message: 'is allowed only with the wire ai-sdk',
       dependsOn: [[...path, 'wire']],
     }));
+}
+
+function checkKeyNames({ api_key: keys = [], key_names: names }: ProviderConfig, path: Path): RelationProblem[] {
+  const count = [keys].flat().length;
+  if (names === undefined || names.length === count) return [];
+  return [{ path, message: `must name each key in api_key: ${count}, not ${names.length}` }];
 }
 
 const countStars = (text: string) => text.split('*').length - 1;

@@ -252,6 +252,10 @@ describe('an invalid file', () => {
       'io_logging: { max_pending_bytes: 256KB }',
       '1: io_logging.max_pending_bytes: must not be below max_bytes, which is 262144',
     ],
+    [
+      provider(', api_key: [a, b], key_names: [a]'),
+      '1: providers[0].key_names: must name each key in api_key: 2, not 1',
+    ],
     [provider(', api_key: 5'), '1: providers[0].api_key: must be a string or a list (each entry a string)'],
     [
       provider().replace('model: m', 'model: m, pricing: { prompt: "-1" }'),
@@ -426,6 +430,17 @@ secrets: { master_key: ${'${NAME}'} }
   it('is not required if the environment overrides the value', () => {
     const env = { HEADGATE_PROVIDERS_0_API_KEY: 'k' };
     expect(load(provider(', api_key: "${GONE}"'), { env }).config.providers[0]!.api_key).toBe('k');
+  });
+
+  it.each<[string, string | undefined, string[] | undefined]>([
+    ['${ONE}', undefined, ['ONE']],
+    ['[ ${TWO}, inline, ${ONE} ]', undefined, ['TWO', 'key 2', 'ONE']],
+    ['inline', undefined, undefined],
+    ['[ ${ONE}, ${TWO} ]', '[ first, second ]', ['first', 'second']],
+  ])('names the key that it holds: %s', (keys, names, expected) => {
+    const more = `, api_key: ${keys}${names === undefined ? '' : `, key_names: ${names}`}`;
+    const { config } = load(provider(more), { env: { ONE: 'k-1\n', TWO: 'k-2' } });
+    expect(config.providers[0]!.key_names).toEqual(expected);
   });
 
   it('never shows its value, or a key in the file', () => {

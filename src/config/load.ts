@@ -14,10 +14,10 @@ import { findFile } from './find-file.ts';
 import { findProxy } from './find-proxy.ts';
 import { completeFileStore } from './file-store.ts';
 import { interpolate, type Problem } from './interpolate.ts';
-import { completeProviders, discoverProviders } from './known-providers.ts';
+import { completeProviders, discoverProviders, findKnownProvider } from './known-providers.ts';
 import { formatPath, getIn, type Path, setIn } from './path.ts';
 import { type FileTree, readTree } from './read-file.ts';
-import type { Config } from './schema.ts';
+import type { Config, ProviderConfig } from './schema.ts';
 import { findNode } from './schema-node.ts';
 import { completeSearchEngines, discoverSearchEngines } from './search-engines.ts';
 import { simulatorProvider } from './simulator.ts';
@@ -114,6 +114,7 @@ export function loadConfig({
       dataDir,
       file,
       env,
+      names: filled.names,
       cwd,
       warnings: [...found.warnings, ...quoted, ...trimmed, ...dialects.warnings],
     });
@@ -139,11 +140,13 @@ export function loadConfig({
 
 interface Surroundings extends Pick<LoadedConfig, 'isComplete' | 'dataDir' | 'file' | 'warnings'> {
   env: Environment;
+  /** The variables that the file names. */
+  names: ReadonlySet<string>;
   cwd: string;
 }
 
 /** Makes paths absolute and adds the detected providers. */
-function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroundings): LoadedConfig {
+function settleConfig(checked: Config, { env, names, cwd, warnings, ...about }: Surroundings): LoadedConfig {
   const config = structuredClone(checked);
   const { storage, counters, catalog, providers, plugins, tools } = config;
   storage.url = settleFileUrl(storage.url, about.dataDir, cwd);
@@ -160,6 +163,7 @@ function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroun
     if (proxy) provider.proxy = proxy;
   }
   const quoted = trimSecrets(config);
+  for (const provider of providers) nameKeys(provider, env, names);
   storage.url = encodeUserinfo(storage.url);
   counters.url = listUrls(counters.url).map(encodeUserinfo).join(',');
   const isBare = providers.length === 0 && catalog.simulator;
@@ -171,6 +175,16 @@ function settleConfig(checked: Config, { env, cwd, warnings, ...about }: Surroun
     isBare,
     discovered: discovered.map(({ variable, provider }) => ({ variable, id: provider.id })),
   };
+}
+
+/** Names the keys of a provider after the variables that hold them. @param names of variables */
+function nameKeys(provider: ProviderConfig, env: Environment, names: ReadonlySet<string>): void {
+  if (provider.api_key === undefined || provider.key_names !== undefined) return;
+  const candidates = [...names, ...(findKnownProvider(provider)?.env ?? [])];
+  const found = [provider.api_key].flat().map((key) => candidates.find((name) => env[name]?.trim() === key));
+  if (found.some((name) => name !== undefined)) {
+    provider.key_names = found.map((name, index) => name ?? `key ${index + 1}`);
+  }
 }
 
 const unreadable: Readonly<Record<string, string>> = {

@@ -75,6 +75,8 @@ export interface LedgerEntry {
   tags?: Tags;
   /** The parts of the sums above, in order. Absent: there is only one. */
   lines?: readonly LedgerLine[];
+  /** The JSON of its `RequestHistory`. Absent: the other fields say it all. */
+  history?: string;
 }
 
 /** An entry with its corrections. */
@@ -170,4 +172,7 @@ export type EntryOrigin = Pick<
  * those of earlier attempts, plus an estimate of the input of this one.
  */
 export type InFlightEntry = EntryOrigin &
-  Pick<LedgerEntry, 'inputTokens' | 'outputTokens' | 'costNanoUsd' | 'inputCostNanoUsd' | 'priced' | 'lines'>;
+  Pick<
+    LedgerEntry,
+    'inputTokens' | 'outputTokens' | 'costNanoUsd' | 'inputCostNanoUsd' | 'priced' | 'lines' | 'history'
+  >;

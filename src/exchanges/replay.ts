@@ -104,6 +104,7 @@ function createEndpoint(upstream: Upstream, { wire, dialect, upstreamModel }: Re
     imageFirstByteMs: 0, // there is no clock here
     upstreamOf: () => upstream,
     keys: new KeyRing(1),
+    keyNames: [],
     headersFor: () => [],
     maskKeys: (text) => text,
     close: async () => {},

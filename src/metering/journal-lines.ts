@@ -65,6 +65,7 @@ const inFlightFields = [
   'lines',
   'parentId',
   'tags',
+  'history',
 ] as readonly (keyof InFlightEntry)[];
 
 /** The fields of an end line, in the order of `serializeEnd`. New fields go to the end. */
@@ -86,6 +87,7 @@ const endFields = [
   'estimated',
   'firstOutputMs',
   'durationMs',
+  'history',
 ] as readonly (keyof LedgerEntry)[];
 
 /**
@@ -93,7 +95,7 @@ const endFields = [
  * costs twice as much. Trailing values that a request does not have are omitted.
  */
 export function serializeInFlight(inFlight: InFlightEntry): string {
-  const { apiType, lines, parentId, tags } = inFlight;
+  const { apiType, lines, parentId, tags, history } = inFlight;
   const line: unknown[] = [
     START,
     inFlight.id,
@@ -119,11 +121,14 @@ export function serializeInFlight(inFlight: InFlightEntry): string {
     String(inFlight.inputCostNanoUsd),
     inFlight.priced,
   ];
-  const isUsual = lines === undefined && parentId === undefined && tags === undefined;
+  const isUsual = lines === undefined && parentId === undefined && tags === undefined && history === undefined;
   if (!isUsual || apiType !== undefined) line.push(apiType ?? null);
-  if (!isUsual) line.push(lines ? writeLines(lines) : null);
-  if (parentId !== undefined || tags !== undefined) line.push(parentId ?? null);
-  if (tags !== undefined) line.push(tags);
+  if (!isUsual) {
+    line.push(lines ? writeLines(lines) : null);
+    if (parentId !== undefined || tags !== undefined || history !== undefined) line.push(parentId ?? null);
+    if (tags !== undefined || history !== undefined) line.push(tags ?? null);
+    if (history !== undefined) line.push(history);
+  }
   return `${JSON.stringify(line)}\n`;
 }
 
@@ -149,6 +154,7 @@ export function serializeEnd(entry: LedgerEntry): string {
     entry.firstOutputMs,
     entry.durationMs,
   ];
+  if (entry.history !== undefined) line.push(entry.history);
   return `${JSON.stringify(line)}\n`;
 }
 
@@ -231,7 +237,7 @@ const readCost = ({ costNanoUsd, inputCostNanoUsd = 0 }: Record<string, unknown>
 function readInFlight(values: readonly unknown[]): InFlightEntry {
   const fields = readList(inFlightFields, values);
   const inFlight = { ...fields, ...readCost(fields) } as InFlightEntry; // `serializeInFlight` wrote it
-  for (const field of ['apiType', 'lines', 'parentId', 'tags'] as const) {
+  for (const field of ['apiType', 'lines', 'parentId', 'tags', 'history'] as const) {
     if (inFlight[field] === null || inFlight[field] === undefined) delete inFlight[field];
   }
   if (inFlight.lines) inFlight.lines = readLines(inFlight.lines);
@@ -247,7 +253,9 @@ function readEnd(values: readonly unknown[], open: ReadonlyMap<string, InFlightE
   const fields = readList(endFields, values);
   const inFlight = open.get(fields['id'] as string);
   if (!inFlight) throw new Error('An end line without its start line.');
-  return { ...inFlight, ...fields, ...readCost(fields) } as LedgerEntry; // `serializeEnd` wrote it
+  const entry = { ...inFlight, ...fields, ...readCost(fields) } as LedgerEntry; // `serializeEnd` wrote it
+  if (entry.history === undefined) delete entry.history;
+  return entry;
 }
 
 /**

@@ -43,6 +43,7 @@ it('keeps every field of an entry as soon as append returns', () => {
     createTestEntry({ router: 'router/auto', task: 'code:review' }),
     createTestEntry({ parentId: 'gen-parent' }),
     createTestEntry({ tags: { team: 'search' } }),
+    createTestEntry({ history: '{"attempts":[]}' }),
     createTestEntry({ special: { webSearches: 2 }, isByok: true, upstreamCostNanoUsd: 5, tier: 'flex' }),
     createTestEntry({ memberId: null, model: null, firstOutputMs: null }),
     createTestEntry({ pictures: { made: 1, madePixels: 5, references: 0, referencePixels: 0, variant: '1k' } }),
@@ -221,11 +222,25 @@ describe('a request in flight', () => {
       { apiType: 'image' } as const,
       { parentId: 'gen-parent' },
       { tags: { team: 'search' } },
+      { history: '{"message":"No."}' },
+      { parentId: 'gen-parent', history: '{}' },
     ];
     const begun = changes.map(() => journal.begin(createTestInFlight()));
     const entries = changes.map((change, at) => createTestEntry({ ...begun[at]!.inFlight, ...change }));
     for (const [at, entry] of entries.entries()) journal.append(entry, begun[at]);
     expect(readOrphanedRecords()).toEqual({ entries, interrupted: 0, unreadable: [] });
+  });
+
+  it('keeps its history so far, until its entry has another one or none', () => {
+    const { journal } = openJournal(folder);
+    const inFlight = [1, 2, 3].map((at) => createTestInFlight({ history: `{"at":${at}}` }));
+    const begun = inFlight.map((each) => journal.begin(each));
+    const entries = [
+      createTestEntry({ ...inFlight[0]!, history: '{"at":4}' }),
+      createTestEntry({ id: inFlight[1]!.id }),
+    ];
+    for (const [at, entry] of entries.entries()) journal.append(entry, begun[at]);
+    expect(readOrphanedRecords().entries).toEqual([...entries, estimateOf(inFlight[2]!)]);
   });
 
   it('keeps the lines of its failed attempts, and has their sums', () => {
@@ -388,6 +403,15 @@ describe('a disk that becomes full within a line', () => {
     expect(() => {
       for (let time = 0; time < 100; time++) journal.begin(createTestEntry());
     }).toThrow('ENOSPC'); // the reserved space is bounded
+  });
+
+  it('accepts an entry without its history if that has no space', () => {
+    const { journal, state } = openFull();
+    const begun = journal.begin(createTestEntry());
+    state.room = 0;
+    const entry = createTestEntry({ ...begun.inFlight });
+    journal.append({ ...entry, history: 'x'.repeat(16_000) }, begun);
+    expect(readOrphanedRecords()).toEqual({ entries: [entry], interrupted: 0, unreadable: [] });
   });
 
   it('reserves the space in the next file as well', () => {

@@ -125,7 +125,15 @@ export function openJournal(folder: string, disk: JournalDisk = nodeDisk): Opene
     append(entry, begun) {
       const isWritten = begun !== undefined && isComplete(begun.inFlight, entry);
       const after = reserved - (begun?.reserved ?? 0);
-      file.write(isWritten ? serializeEnd(entry) : `${serializeEntry(entry)}\n`, after);
+      const write = (written: LedgerEntry) =>
+        file.write(isWritten ? serializeEnd(written) : `${serializeEntry(written)}\n`, after);
+      try {
+        write(entry);
+      } catch (error) {
+        if (entry.history === undefined) throw error;
+        const { history: _, ...rest } = entry; // on a full disk, the reserved space may be too small for it
+        write(rest);
+      }
       if (begun) journal.settle(begun);
     },
     reserve(inFlight) {

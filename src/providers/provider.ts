@@ -44,6 +44,8 @@ export interface Provider {
    */
   upstreamOf(url: URL): Upstream | undefined;
   readonly keys: KeyRing;
+  /** The names of its keys, in the order of the ring. Empty if it has none. */
+  readonly keyNames: readonly string[];
   /** Undefined: failed requests are not retried. */
   readonly retry?: RetryPolicy | undefined;
   /** Returns the headers of a request with this key of the ring, as a flat list. */
@@ -110,6 +112,8 @@ export interface ProviderEntry {
   /** Absent: true. */
   listsModels?: boolean;
   apiKeys: readonly string[];
+  /** Names of the keys, in their order. Absent: their numbers. */
+  keyNames?: readonly string[];
   /** The URL of an HTTP proxy to the provider. */
   proxy?: string;
   headers: Readonly<Record<string, string>>;
@@ -241,6 +245,7 @@ export function createProvider(entry: ProviderEntry, before?: Provider): Provide
       return found;
     },
     keys: ring,
+    keyNames: entry.apiKeys.map((_, index) => entry.keyNames?.[index] ?? `key ${index + 1}`),
     retry: entry.retry,
     headersFor: (key, stream) => (stream ? streamed : whole)[key]!,
     maskKeys: (text) =>

@@ -260,7 +260,14 @@ describe.each(cases)('beside the model: $wire, $mode', (how) => {
     expect(await linesOf(row!.id)).toMatchObject([{ kind: 'tool', cost_nano_usd: searchCost }]);
     const generation = await gateway.get(`/generation?id=${outcome.headers.get('x-generation-id')}`);
     expect(await generation.json()).toMatchObject({
-      data: { total_cost: 0.007, web_search_engine: 'exa', provider_responses: [] },
+      data: {
+        total_cost: 0.007,
+        web_search_engine: 'exa',
+        provider_responses: [{ status: 529 }],
+        attempts: [{ status: 529, total_cost: 0 }],
+        charges: [{ name: 'web_search', service: 'exa', total_cost: 0.007 }],
+        pipeline: [{ type: 'plugin', name: 'web-search', data: { engine: 'exa' }, cost_usd: 0.007 }],
+      },
     });
   });
 

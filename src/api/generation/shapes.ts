@@ -1,7 +1,18 @@
 import { Type } from 'typebox';
 import { nullable } from '../../schema/shapes.ts';
 import { named } from '../../openapi/schema-writer.ts';
-import { anything, flag, inData, listOf, numberOrNull, text, textOrNull, time } from '../../openapi/shapes.ts';
+import {
+  anything,
+  count,
+  flag,
+  inData,
+  listOf,
+  numberOrNull,
+  openObject,
+  text,
+  textOrNull,
+  time,
+} from '../../openapi/shapes.ts';
 
 const generationFields = {
   id: text,
@@ -49,6 +60,61 @@ const generationFields = {
       is_byok: flag,
       status: numberOrNull,
     }),
+  ),
+  error_message: nullable(Type.String({ description: 'The message that the client got.' })),
+  attempts: Type.Array(
+    named(
+      'GenerationAttempt',
+      Type.Object({
+        step: Type.Integer({ description: 'The number of its model call.', minimum: 1 }),
+        provider_name: textOrNull,
+        provider_id: textOrNull,
+        model: textOrNull,
+        endpoint_id: textOrNull,
+        is_byok: flag,
+        provider_key: nullable(Type.String({ description: 'The name of the key. Never its value.' })),
+        status: count,
+        error_type: textOrNull,
+        error_message: textOrNull,
+        upstream_request_id: textOrNull,
+        start_ms: nullable(Type.Integer({ description: 'From the accepted request. Null: it was not sent.' })),
+        first_byte_ms: nullable(Type.Integer({ description: 'From the start of the attempt.' })),
+        duration_ms: numberOrNull,
+        tokens_prompt: count,
+        tokens_cached: count,
+        tokens_completion: count,
+        tokens_reasoning: count,
+        usage_estimated: flag,
+        total_cost: numberOrNull,
+      }),
+    ),
+  ),
+  tool_calls: Type.Array(
+    Type.Object({
+      step: count,
+      tool: textOrNull,
+      outcome: text,
+      start_ms: Type.Integer(),
+      duration_ms: Type.Integer(),
+    }),
+  ),
+  charges: Type.Array(Type.Object({ name: textOrNull, service: textOrNull, total_cost: numberOrNull })),
+  pipeline: Type.Array(
+    Type.Object({
+      type: text,
+      name: text,
+      summary: Type.Optional(text),
+      guardrail_id: Type.Optional(text),
+      guardrail_scope: Type.Optional(text),
+      data: Type.Optional(openObject),
+      cost_usd: Type.Optional(Type.Number()),
+    }),
+  ),
+  history_omitted: nullable(
+    Type.Object(
+      { attempts: count, tool_calls: count, pipeline: count },
+      { description: 'Number of records that were left out of a long history.' },
+    ),
   ),
   app_id: Type.Null(),
   data_region: text,

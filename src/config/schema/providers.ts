@@ -197,6 +197,12 @@ export const providerSection = Type.Object({
       secret: true,
     }),
   ),
+  key_names: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+      description:
+        'Names of the keys in `api_key`, in their order, for the history of requests. Absent: the variable that holds the key, otherwise `key 1`, `key 2`.',
+    }),
+  ),
   proxy: Type.Optional(
     Type.Union([Type.Literal(false), Type.String({ minLength: 1 })], {
       description:

@@ -1,6 +1,7 @@
 import { WEB_SEARCH } from '../../domain/charge.ts';
 import { type RecordedEntry, settledCost } from '../../domain/ledger-entry.ts';
 import { usdOf } from '../../metering/cost.ts';
+import { writeHistoryParts } from './write-attempts.ts';
 
 /** Fields of the interface that the ledger does not have. */
 const absentFields = {
@@ -60,7 +61,7 @@ export function writeGeneration(entry: RecordedEntry) {
     workspace_id: entry.workspaceId,
     web_search_engine:
       entry.lines?.find(({ kind, model }) => kind === 'tool' && model === WEB_SEARCH)?.provider ?? null,
-    provider_responses: writeAttempts(entry),
+    ...writeHistoryParts(entry),
   };
 }
 
@@ -68,16 +69,4 @@ export function writeGeneration(entry: RecordedEntry) {
 function writeUpstreamCost({ upstreamCostNanoUsd, isByok }: RecordedEntry, cost: number | null): number | null {
   if (upstreamCostNanoUsd !== null) return upstreamCostNanoUsd / 1e9;
   return isByok ? cost : null;
-}
-
-/** The attempts that produced output: the successful one, and interrupted ones before it. */
-function writeAttempts(entry: RecordedEntry): Record<string, unknown>[] {
-  const attempts = entry.lines?.filter(({ kind }) => kind === 'attempt') ?? (entry.provider === null ? [] : [entry]);
-  return attempts.map((attempt) => ({
-    provider_name: attempt.provider,
-    model_permaslug: attempt.model,
-    endpoint_id: attempt.endpointId ?? undefined,
-    is_byok: attempt.isByok,
-    status: attempt.status,
-  }));
 }

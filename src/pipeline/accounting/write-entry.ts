@@ -16,7 +16,9 @@ import type { AttemptCost } from '../run/attempt.ts';
 import { sumCosts } from './attempt-cost.ts';
 import { chargesOf, sumCharges, usageOfCharges } from './sum-charges.ts';
 import type { RunBase } from '../run/run.ts';
-import { attemptsOf, committedOf } from '../run/step.ts';
+import { attemptsOf, committedOf, lastAttemptOf } from '../run/step.ts';
+import { listSpentParts } from './spent-parts.ts';
+import { writeHistory } from './write-history.ts';
 import { truncateName } from '../../domain/truncate-name.ts';
 
 /**
@@ -50,6 +52,8 @@ export function writeEntry(run: RunBase, endpoint: Endpoint | undefined, outcome
   };
   if (usage.special) entry.special = usage.special;
   if (images) entry.pictures = images;
+  const history = writeHistory(run);
+  if (history !== undefined) entry.history = history;
   return entry;
 }
 
@@ -74,6 +78,8 @@ export function writeInFlight(run: RunBase, endpoint: Endpoint, input: AttemptCo
   if (before.length > 0) {
     inFlight.lines = [...before, writeLine('attempt', endpoint, errorKinds.gateway_stopped.status, input)];
   }
+  const history = writeHistory(run, lastAttemptOf(run));
+  if (history !== undefined) inFlight.history = history;
   return inFlight;
 }
 
@@ -86,6 +92,7 @@ export function writeSpentInFlight(run: RunBase): InFlightEntry {
   const lines = [...listSpent(run), ...pending.map((line) => ({ ...line, estimated: true }))];
   const { inputTokens, outputTokens } = sumLines(lines);
   const last = committedOf(run);
+  const history = writeHistory(run);
   return {
     ...describeOrigin(run, last?.endpoint),
     ...(last?.spent && { tier: last.spent.tier }),
@@ -95,6 +102,7 @@ export function writeSpentInFlight(run: RunBase): InFlightEntry {
     inputCostNanoUsd: lines.reduce((total, { inputCostNanoUsd }) => total + inputCostNanoUsd, 0n),
     priced: lines.every(({ priced }) => priced),
     lines,
+    ...(history !== undefined && { history }),
   };
 }
 
@@ -105,27 +113,13 @@ function sumSpent(run: RunBase): Cost {
   return charges ? addCost(cost, sumCharges(charges)) : cost;
 }
 
-/** A line for each attempt that used something, and for each charge, in the order in which they were made. */
-function listSpent(run: RunBase): LedgerLine[] {
-  const charges = [...((run.charges && chargesOf(run)) ?? [])];
-  const lines: LedgerLine[] = [];
-  const addCharges = (attemptsBefore: number): void => {
-    while (charges.length > 0 && charges[0]!.attemptsBefore <= attemptsBefore)
-      lines.push(writeCharge(charges.shift()!));
-  };
-  let sent = 0;
-  for (const { number, attempts, committed } of run.steps) {
-    for (const attempt of attempts) {
-      addCharges(sent);
-      const { endpoint, status, spent, dispatchedAt } = attempt;
-      const kind = number > 0 && attempt === committed ? 'turn' : 'attempt';
-      if (spent) lines.push(writeLine(kind, endpoint, status, spent));
-      if (dispatchedAt !== undefined) sent++;
-    }
-  }
-  addCharges(sent);
-  return lines;
-}
+/** A line for each attempt that used something, and for each charge. */
+const listSpent = (run: RunBase): LedgerLine[] =>
+  listSpentParts(run).map((part) =>
+    'charge' in part
+      ? writeCharge(part.charge)
+      : writeLine(part.kind, part.attempt.endpoint, part.attempt.status, part.spent),
+  );
 
 /** Writes a charge, or its maximum. Its name is written as the model, and its service as the provider. */
 const writeCharge = (charge: Charge): LedgerLine => ({

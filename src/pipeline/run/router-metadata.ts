@@ -36,7 +36,7 @@ export function createRouterMetadata(run: RunBase, region: string): RouterMetada
       model: endpoint.model,
       status,
       ...(upstreamRequestId === undefined ? undefined : { upstream_request_id: upstreamRequestId }),
-      ...(error === undefined ? undefined : { message: error.message.slice(0, MAX_CHARACTERS) }),
+      ...(error === undefined ? undefined : { message: error.message.slice(0, MAX_MESSAGE_CHARACTERS) }),
     }));
   }
   const params = describeParams(run);
@@ -49,7 +49,7 @@ export function createRouterMetadata(run: RunBase, region: string): RouterMetada
 }
 
 /** Maximum characters of the message of a failed attempt. */
-const MAX_CHARACTERS = 300;
+export const MAX_MESSAGE_CHARACTERS = 300;
 
 /** Maximum length of a list of reasons. */
 const MAX_REASONS = 100;

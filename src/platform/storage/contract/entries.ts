@@ -31,6 +31,9 @@ export function testEntries(pair: () => StoragePair): void {
         },
         pictures: { made: 1, madePixels: 4_000_000, references: 2, referencePixels: 3_000_000, variant: '2k' },
       });
+      const failed = createTestEntry({
+        history: JSON.stringify({ attempts: [{ status: 502, message: 'a\0b 東京 \ud83d' }] }),
+      });
       const unmeasured = createTestEntry({ pictures: { made: 0, references: 3 } });
       const inner = createTestEntry({ parentId: full.id });
       const tagged = createTestEntry({ tags: { feature: 'top 10', team: 'search:eu' } });
@@ -46,12 +49,13 @@ export function testEntries(pair: () => StoragePair): void {
         sessionId: null,
         endUser: null,
       });
-      await ledger.append([full, sparse, unmeasured, inner, tagged]);
+      await ledger.append([full, sparse, unmeasured, inner, tagged, failed]);
 
       expect(await ledger.find(tagged.workspaceId, tagged.id)).toEqual(tagged);
 
       expect(await ledger.find(inner.workspaceId, inner.id)).toEqual(inner);
 
+      expect(await ledger.find(failed.workspaceId, failed.id)).toEqual(failed);
       expect(await ledger.find(unmeasured.workspaceId, unmeasured.id)).toEqual(unmeasured);
       expect(await ledger.find(full.workspaceId, full.id)).toEqual(full);
       expect(await ledger.find(sparse.workspaceId, sparse.id)).toEqual(sparse);

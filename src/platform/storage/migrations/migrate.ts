@@ -26,6 +26,7 @@ import { internSchedules } from './0023-intern-schedules.ts';
 import { provisionedInterns } from './0024-provisioned-interns.ts';
 import { secretLocationColumn } from './0025-secret-locations.ts';
 import { concurrentRequests } from './0026-concurrent-requests.ts';
+import { attempts } from './0027-attempts.ts';
 import { tagsColumn } from './0028-tags.ts';
 
 /** All migrations, in the order of their names. A released migration never changes; add a new one instead. */
@@ -55,6 +56,7 @@ const migrations: Record<string, Migration> = {
   '0024-provisioned-interns': provisionedInterns,
   '0025-secret-locations': secretLocationColumn,
   '0026-concurrent-requests': concurrentRequests,
+  '0027-attempts': attempts,
   '0028-tags': tagsColumn,
 };
 

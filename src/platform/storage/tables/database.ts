@@ -303,6 +303,8 @@ export interface LedgerTable extends PartColumns {
   parent_id: string | null;
   /** JSON, with the keys in order. Null: it has no tags. */
   tags: string | null;
+  /** JSON. Null: the other columns say it all. */
+  history: string | null;
 }
 
 /** The parts of entries that have several. Written and deleted with their entry. */

@@ -13,7 +13,7 @@ import { walkSlices } from './slices.ts';
 import { writeSpecialCounts } from './special-counts.ts';
 import { addSpending, createSpendingSum } from './spending.ts';
 
-/** 49 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
+/** 50 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
 const maxRowsPerInsert = 650;
 
 /** Records new entries, all or none of them, and adds them to the sums of their days. */
@@ -93,7 +93,7 @@ export async function correctEntries(db: Database, corrections: readonly Correct
  * first or not at all
  */
 function writeCorrection({ entry: corrected, otherKeysNanoUsd, ...all }: Correction, atMs: number) {
-  const { special: _, lines: __, pictures: ___, correction, ...entry } = corrected;
+  const { special: _, lines: __, pictures: ___, history: ____, correction, ...entry } = corrected;
   const count = correction?.count ?? 0;
   const write = (number: number, part: Pick<LedgerEntry, 'isByok' | 'costNanoUsd' | 'inputCostNanoUsd'>) => ({
     ...writeLedgerRow({ ...entry, ...noCounts, ...part }),
@@ -341,28 +341,24 @@ export const hasCommonColumnsOnly = ({
   apiType,
   parentId,
   tags,
+  history,
 }: LedgerEntry): boolean =>
   special === undefined &&
   images === undefined &&
   upstreamCostNanoUsd === null &&
   (apiType ?? null) === null &&
   parentId === undefined &&
-  tags === undefined;
+  tags === undefined &&
+  history === undefined;
 
-const writeRareColumns = ({
-  special,
-  pictures: images,
-  upstreamCostNanoUsd,
-  apiType,
-  parentId,
-  tags,
-}: LedgerEntry) => ({
-  ...writeSpecialCounts(special),
-  ...writeImageCounts(images),
-  upstream_cost_nano_usd: upstreamCostNanoUsd,
-  api_type: apiType ?? null,
-  parent_id: parentId ?? null,
-  tags: tags ? JSON.stringify(tags) : null,
+const writeRareColumns = (entry: LedgerEntry) => ({
+  ...writeSpecialCounts(entry.special),
+  ...writeImageCounts(entry.pictures),
+  upstream_cost_nano_usd: entry.upstreamCostNanoUsd,
+  api_type: entry.apiType ?? null,
+  parent_id: entry.parentId ?? null,
+  tags: entry.tags ? JSON.stringify(entry.tags) : null,
+  history: writeNullableText(entry.history ?? null),
 });
 
 export function writeCommonColumns(entry: LedgerEntry) {
@@ -423,5 +419,6 @@ function readEntry(row: Selectable<LedgerTable>): RecordedEntry {
     ...(row.api_type && { apiType: row.api_type }),
     ...(row.parent_id && { parentId: row.parent_id }),
     ...(row.tags && { tags: JSON.parse(row.tags) as Tags }), // `writeRareColumns` wrote it
+    ...(row.history !== null && { history: row.history }),
   };
 }
