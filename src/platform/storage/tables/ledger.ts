@@ -13,8 +13,8 @@ import { walkSlices } from './slices.ts';
 import { writeSpecialCounts } from './special-counts.ts';
 import { addSpending, createSpendingSum } from './spending.ts';
 
-/** 50 columns each: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
-const maxRowsPerInsert = 650;
+/** 51 columns each, those of corrections included: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
+const maxRowsPerInsert = 600;
 
 /** Records new entries, all or none of them, and adds them to the sums of their days. */
 export async function appendEntries(db: Database, entries: readonly LedgerEntry[]): Promise<void> {
