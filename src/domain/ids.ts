@@ -54,13 +54,19 @@ export function createTimedId(prefix: string): string {
   const now = currentTimeMs();
   if (now !== lastMs) {
     lastMs = now;
-    lastPrefix = '';
-    for (let rest = now, place = 0; place < 8; place++) {
-      lastPrefix = String.fromCharCode(alphabet[rest % 62]!) + lastPrefix;
-      rest = Math.floor(rest / 62);
-    }
+    lastPrefix = timedPrefix('', now);
   }
   return writeText(prefix + lastPrefix, 16);
+}
+
+/** The beginning of the ids that `createTimedId` creates at a time. Ids of later times sort after it. */
+export function timedPrefix(prefix: string, ms: number): string {
+  let text = '';
+  for (let rest = Math.max(0, ms), place = 0; place < 8; place++) {
+    text = String.fromCharCode(alphabet[rest % 62]!) + text;
+    rest = Math.floor(rest / 62);
+  }
+  return prefix + text;
 }
 
 /** Derives a UUID (RFC 9562, version 8): the same parts have the same UUID everywhere. */

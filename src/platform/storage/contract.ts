@@ -21,6 +21,7 @@ import { testPassages } from './contract/passages.ts';
 import { testPresets } from './contract/presets.ts';
 import { createTestEntry } from './contract/samples.ts';
 import { testSpending } from './contract/spending.ts';
+import { testUsage } from './contract/usage.ts';
 import { testVaults } from './contract/vaults.ts';
 import { testWorkspaces } from './contract/workspaces.ts';
 import type { Storage } from './storage.ts';
@@ -100,6 +101,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     testInternSchedules(pair);
     testJobs(pair);
     testInterns(pair);
+    testUsage(pair);
     testVaults(pair);
   });
 }

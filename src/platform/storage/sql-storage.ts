@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
+import type { LedgerEntry } from '../../domain/ledger-entry.ts';
 import { compareSchema, migrate } from './migrations/migrate.ts';
-import type { LedgerStore } from './ports/ledger.ts';
 import { createContainerStore } from './sql-containers.ts';
 import { createManagementStore } from './sql-management.ts';
 import { createVaultStore } from './sql-vaults.ts';
@@ -37,6 +37,9 @@ import { createPassageStore } from './tables/passages.ts';
 import { listDesignatedPresets, readPresetSettings } from './tables/presets.ts';
 import { readAccessRevision, readReductions } from './tables/revisions.ts';
 import { foldSpendingRows, readSpending } from './tables/spending.ts';
+import { RollupQueue } from './tables/rollup-queue.ts';
+import type { addRollups, RollupBatch } from './tables/rollups.ts';
+import { fillUsage, readUsage, readUsageDays, verifyUsage } from './tables/usage.ts';
 import {
   listAppliedSettings,
   listWorkspaceRows,
@@ -53,9 +56,15 @@ import {
  */
 export async function createSqlStorage(
   db: Kysely<Tables>,
-  own: { append?: LedgerStore['append']; searches?: Kysely<Tables> | undefined } = {},
+  own: {
+    append?: (entries: readonly LedgerEntry[]) => Promise<RollupBatch | undefined>;
+    addRollups?: typeof addRollups;
+    searches?: Kysely<Tables> | undefined;
+  } = {},
 ): Promise<Storage> {
-  const append: LedgerStore['append'] = own.append ?? ((entries) => appendEntries(db, entries));
+  const reports = own.searches ?? db;
+  const rollups = new RollupQueue(db, own.addRollups);
+  const append: typeof own.append = own.append ?? ((entries) => appendEntries(db, entries));
   const ping = async () => {
     await sql`select 1`.execute(db);
     return 'writable' as const;
@@ -84,17 +93,30 @@ export async function createSqlStorage(
       listAppliedGuardrails: () => listAppliedGuardrails(db),
     },
     ledger: {
-      append,
+      append: async (entries) => rollups.keep(await append(entries)),
       find: (workspaceId, id) => findEntry(db, workspaceId, id),
       list: (query) => listEntries(db, query),
       listRecent: (query) => listRecentEntries(db, query),
-      correct: (corrections, atMs) => correctEntries(db, corrections, atMs),
+      correct: async (corrections, atMs) => {
+        const { count, batch } = await correctEntries(db, corrections, atMs);
+        rollups.keep(batch);
+        return count;
+      },
       readReductions: () => readReductions(db),
       readTotals: (workspaceId) => readTotals(db, workspaceId),
       readTraffic: (sinceMs) => readTraffic(db, sinceMs),
       readSpending: (scopes, sinceMs) => readSpending(db, scopes, sinceMs),
       foldSpending: (startsMs) => foldSpendingRows(db, startsMs),
-      readActivity: (query) => readActivity(db, query),
+      readActivity: async (query) => {
+        await rollups.drain();
+        return readActivity(reports, query);
+      },
+      readUsage: async (query) => {
+        await rollups.drain();
+        return readUsage(reports, query);
+      },
+      verifyUsage: (dayMs, repair) => verifyUsage(db, rollups, dayMs, repair),
+      readUsageDays: () => readUsageDays(db),
     },
     management: createManagementStore(db),
     contents: {
@@ -119,10 +141,13 @@ export async function createSqlStorage(
     schedules: createInternScheduleStore(db),
     jobs: createJobStore(db),
     vaults: createVaultStore(db),
-    migrate: () => migrate(db),
+    migrate: async () => {
+      await migrate(db);
+      await fillUsage(db);
+    },
     compareSchema: () => compareSchema(db),
     ping,
     readTime: async () => Date.now(),
-    close: () => (closing ??= db.destroy()),
+    close: () => (closing ??= rollups.close().then(() => db.destroy())),
   };
 }

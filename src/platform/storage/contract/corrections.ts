@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { LedgerEntry, RecordedEntry } from '../../../domain/ledger-entry.ts';
-import { createTestEntry, createTestLine, readSpent, readByokSpent, type StoragePair } from './samples.ts';
+import { createTestEntry, createTestLine, readSpent, readByokSpent, type StoragePair, testDays } from './samples.ts';
 
 /** Tests the contract of corrections of ledger entries. */
 export function testCorrections(pair: () => StoragePair): void {
@@ -19,7 +19,7 @@ export function testCorrections(pair: () => StoragePair): void {
       const correction = { entry, costNanoUsd: 7n, inputCostNanoUsd: 1n, otherKeysNanoUsd: 10n };
       expect(await ledger.correct([correction], 1)).toBe(1);
       expect(await spent()).toEqual([57n, 50n]);
-      expect(await ledger.readActivity({ fromMs: 0, toMs: 9e15, workspaceId })).toMatchObject([
+      expect(await ledger.readActivity({ ...testDays, workspaceId })).toMatchObject([
         { requests: 1, costNanoUsd: 57n, byokNanoUsd: 50n, inputTokens: BigInt(entry.inputTokens) },
       ]);
       const { otherKeysNanoUsd, ...plain } = correction;

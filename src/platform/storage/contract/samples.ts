@@ -72,6 +72,9 @@ export const happening = (fields: Partial<AuditEvent> = {}): AuditEvent => ({
   ...fields,
 });
 
+/** Days around that of test entries. */
+export const testDays = { fromMs: 20_700 * 86_400_000, toMs: 20_800 * 86_400_000 };
+
 /** Creates a unique entry. `fields` replace its fields. */
 export const createTestEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
   id: createId('gen-'),

@@ -28,6 +28,7 @@ import { secretLocationColumn } from './0025-secret-locations.ts';
 import { concurrentRequests } from './0026-concurrent-requests.ts';
 import { attempts } from './0027-attempts.ts';
 import { tagsColumn } from './0028-tags.ts';
+import { rollups } from './0029-rollups.ts';
 
 /** All migrations, in the order of their names. A released migration never changes; add a new one instead. */
 const migrations: Record<string, Migration> = {
@@ -58,6 +59,7 @@ const migrations: Record<string, Migration> = {
   '0026-concurrent-requests': concurrentRequests,
   '0027-attempts': attempts,
   '0028-tags': tagsColumn,
+  '0029-rollups': rollups,
 };
 
 const migrationTable = 'headgate_migrations';

@@ -1,7 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 import { expect } from 'vitest';
-import { readSpent, readByokSpent } from '../contract/samples.ts';
+import { timedPrefix } from '../../../domain/ids.ts';
+import { createTestEntry, readByokSpent, readSpent } from '../contract/samples.ts';
 import { createSqlStorage } from '../sql-storage.ts';
+import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables/database.ts';
 import { migrate } from './migrate.ts';
 
@@ -53,8 +55,8 @@ export async function expectUpgrade(db: Kysely<Tables>): Promise<void> {
   });
   await sql`update workspaces set settings = ${limits} where id = 'w1'`.execute(db);
 
-  await migrate(db);
   const storage = await createSqlStorage(db);
+  await storage.migrate();
   const { rows } = await storage.management.listWorkspaces({ offset: 0, limit: 9 });
   expect(rows.map(({ id, slug, createdAtMs, updatedAtMs }) => [id, slug, createdAtMs, updatedAtMs])).toEqual([
     ['w1', 'grosse', 5, null],
@@ -89,5 +91,40 @@ export async function expectUpgrade(db: Kysely<Tables>): Promise<void> {
   await correct([{ entry: first!, costNanoUsd: 1n - 2n ** 60n, inputCostNanoUsd: 0n }], 5 * day);
   expect(await readSpent(storage.ledger, { keyHash: 'k1' }, 0, 5 * day)).toEqual([13n, 0n]);
   expect(await readByokSpent(storage.ledger, 'everything', 0)).toEqual([0n]);
+  await expectUsage(db, storage.ledger);
   await storage.close();
+}
+
+/** Tests that the sums of an old ledger are filled in, and that wrong sums are found and repaired. */
+async function expectUsage(db: Kysely<Tables>, ledger: Storage['ledger']): Promise<void> {
+  const day = 86_400_000;
+  const read = async (...boundsMs: number[]) =>
+    (await ledger.readUsage({ boundsMs, groupBy: ['model', 'key'], only: {} }))
+      .map(({ interval, of, requests, costNanoUsd }) => [interval, of.model, of.key, requests, costNanoUsd])
+      .sort();
+  expect(await read(0, 4 * day, 5 * day)).toEqual([
+    [0, null, 'k1', 2, 6n],
+    [1, null, 'gone', 1, 11n],
+    [1, null, 'k1', 2, 7n],
+  ]);
+  expect(await ledger.readUsageDays()).toEqual({ firstMs: 3 * day, lastMs: 4 * day });
+
+  const [at, bounds] = [100 * day, [100 * day, 101 * day] as const];
+  const fields = { createdAtMs: at, keyHash: 'k1', model: 'm', costNanoUsd: 3n, firstOutputMs: null };
+  await ledger.append([1, 2].map((id) => createTestEntry({ id: `${timedPrefix('gen-', at)}${id}`, ...fields })));
+  expect(await ledger.verifyUsage(at, false)).toBe(0);
+  const right = [[0, 'm', 'k1', 2, 6n]];
+  expect(await read(...bounds)).toEqual(right);
+  const spoil = [
+    sql`update rollups set requests = requests + 1 where slot = ${100 * 96}`,
+    sql`update rollups set first_output_3 = 1 where slot = ${100 * 96} and level = 3`,
+    sql`delete from rollups where level > 0 and slot = ${100 * 96}`,
+  ];
+  for (const statement of spoil) {
+    await statement.execute(db);
+    expect(await ledger.verifyUsage(at, false)).toBeGreaterThan(0);
+    expect(await ledger.verifyUsage(at, true)).toBeGreaterThan(0);
+    expect(await ledger.verifyUsage(at, true)).toBe(0);
+    expect(await read(...bounds)).toEqual(right);
+  }
 }

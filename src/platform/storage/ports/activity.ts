@@ -31,9 +31,9 @@ export interface TrafficRow {
 }
 
 export interface ActivityQuery {
-  /** Unix milliseconds, inclusive. */
+  /** The start of a day (UTC) in Unix milliseconds, inclusive. */
   fromMs: number;
-  /** Unix milliseconds, exclusive. */
+  /** The start of another day, exclusive. */
   toMs: number;
   workspaceId?: string | undefined;
   keyHash?: string | undefined;

@@ -9,6 +9,7 @@ import { listAppliedGuardrails } from '../tables/guardrails.ts';
 import { listKeyRows } from '../tables/keys.ts';
 import { listMembers } from '../tables/members.ts';
 import { listDesignatedPresets, readPresetSettings } from '../tables/presets.ts';
+import { fillUsage } from '../tables/usage.ts';
 import { listAppliedSettings } from '../tables/workspaces.ts';
 import { RenewablePool } from './renewable-pool.ts';
 
@@ -117,6 +118,7 @@ export async function openPostgresStorage(
       const db = openDatabase(listenForErrors(new pg.Pool({ ...settings, max: 1 })));
       try {
         await migrate(db, undefined, await findPlace(db));
+        await fillUsage(db);
       } catch (error) {
         throw (error as { code?: string }).code === forbidden ? notPermitted(url, error as Error) : error;
       } finally {

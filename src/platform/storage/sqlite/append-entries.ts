@@ -1,10 +1,12 @@
 import { open, type FileHandle } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
-import type { Tables } from '../tables/database.ts';
+import type { Database, Tables } from '../tables/database.ts';
 import { hasCommonColumnsOnly, writeLedgerRow, writeCommonColumns } from '../tables/ledger.ts';
 import { writeLineRows } from '../tables/ledger-lines.ts';
+import { createRollupBatch, type RollupBatch, type RollupRow, raiseRollup, writeBatch } from '../tables/rollups.ts';
 import { createSpendingSum } from '../tables/spending.ts';
 import { waitWhileBusy } from './wait-while-busy.ts';
 
@@ -26,6 +28,8 @@ export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>, 
   const inserts = new Map<boolean, StatementSync>(); // one for entries with common columns only, one for the others
   let insertLine: StatementSync | undefined;
   let raise: StatementSync | undefined;
+  let queue: StatementSync | undefined;
+  let raiseSums: StatementSync | undefined;
 
   const insert = (entry: LedgerEntry, row: object): boolean => {
     const usual = hasCommonColumnsOnly(entry);
@@ -34,22 +38,30 @@ export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>, 
     return statement.run(...(Object.values(row) as SQLInputValue[])).changes !== 0n;
   };
 
-  const append = (entries: readonly LedgerEntry[], rows: readonly ReturnType<typeof writeCommonColumns>[]): void => {
+  const append = (
+    entries: readonly LedgerEntry[],
+    rows: readonly ReturnType<typeof writeCommonColumns>[],
+  ): RollupBatch => {
     raise ??= prepareRaise(database);
+    queue ??= database.prepare('insert into rollup_queue (id, entry_ids) values (:id, :entry_ids)');
     const spent = createSpendingSum();
+    const batch = createRollupBatch([]);
     try {
       database.exec('pragma synchronous = normal; begin immediate');
       for (const [index, row] of rows.entries()) {
         const entry = entries[index]!; // each has a row
         if (!insert(entry, row)) continue; // it was recorded before
         spent.add(row, entry.lines);
+        batch.added.push({ id: entry.id, entry });
         for (const line of writeLineRows(entry)) {
           insertLine ??= prepareInsert(database, 'ledger_lines', line);
           insertLine.run(...(Object.values(line) as SQLInputValue[]));
         }
       }
       for (const row of spent.rows()) raise.run({ ...row });
+      if (batch.added.length > 0) queue.run(writeBatch(batch));
       database.exec('commit');
+      return batch;
     } catch (error) {
       if (database.isTransaction) database.exec('rollback'); // a full disk ends the transaction itself
       throw error;
@@ -58,16 +70,29 @@ export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>, 
     }
   };
 
-  const appendEntries = async (entries: readonly LedgerEntry[]): Promise<void> => {
-    if (entries.length === 0) return;
+  const appendEntries = async (entries: readonly LedgerEntry[]): Promise<RollupBatch | undefined> => {
+    if (entries.length === 0) return undefined;
     const rows = entries.map((entry) =>
       hasCommonColumnsOnly(entry) ? writeCommonColumns(entry) : writeLedgerRow(entry),
     );
-    await db.connection().execute(() => waitWhileBusy(() => append(entries, rows)));
+    const batch = await db.connection().execute(() => waitWhileBusy(() => append(entries, rows)));
     await log.sync();
+    return batch;
   };
-  return { append: appendEntries, close: () => log.close() };
+
+  /** Raises sums in slices, so that requests run in between. */
+  const addRollups = async (_trx: Database, rows: readonly RollupRow[]): Promise<void> => {
+    raiseSums ??= database.prepare(raiseRollup);
+    for (const [index, row] of rows.entries()) {
+      raiseSums.run(...row);
+      if (index % ROWS_PER_SLICE === ROWS_PER_SLICE - 1) await nextTurn();
+    }
+  };
+  return { append: appendEntries, addRollups, close: () => log.close() };
 }
+
+/** Sums that are raised at once. They take about a millisecond. */
+const ROWS_PER_SLICE = 100;
 
 /**
  * The file of transactions that are not yet in the database. SQLite has no lock on it, so it can be opened again, and

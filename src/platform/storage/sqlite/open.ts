@@ -37,7 +37,7 @@ export async function openSqliteStorage(path: string): Promise<Storage> {
   const db = new Kysely<Tables>({ dialect: createSqliteDialect(database) });
   const appender = createEntryAppender(database, db, path);
   const searches = path === ':memory:' ? undefined : openSearches(path);
-  const storage = await createSqlStorage(db, { append: appender.append, searches: searches?.db });
+  const storage = await createSqlStorage(db, { ...appender, searches: searches?.db });
   const close = async (): Promise<void> => {
     await searches?.close();
     await storage.close().finally(() => appender.close());

@@ -4,16 +4,44 @@ import { readNumber, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 import { answers } from './ledger.ts';
 import { walkSlices } from './slices.ts';
+import { readUsage } from './usage.ts';
 
-const groupColumns = {
-  workspace: 'workspace_id',
-  key: 'key_hash',
-  member: 'member_id',
-  endUser: 'end_user',
-} as const satisfies Record<ActivityGroup, string>;
+/** Sums by day, model and provider. */
+export function readActivity(db: Database, query: ActivityQuery): Promise<ActivityRow[]> {
+  const hasEndUsers = query.endUser !== undefined || query.groupBy === 'endUser';
+  return hasEndUsers ? sumEntries(db, query) : sumUsage(db, query);
+}
 
-/** Sums by day, model and provider, slice by slice, so that a report over weeks blocks no request. */
-export async function readActivity(db: Database, query: ActivityQuery): Promise<ActivityRow[]> {
+async function sumUsage(db: Database, query: ActivityQuery): Promise<ActivityRow[]> {
+  const { fromMs, toMs, workspaceId, keyHash, memberId, maxRows } = query;
+  const group = query.groupBy as Exclude<ActivityGroup, 'endUser'> | undefined;
+  const first = Math.floor(fromMs / DAY_MS);
+  const days = Math.ceil(toMs / DAY_MS) - first;
+  const rows = await readUsage(db, {
+    boundsMs: Array.from({ length: days + 1 }, (_, day) => (first + day) * DAY_MS),
+    groupBy: ['model', 'provider', ...(group ? [group] : [])],
+    only: { workspace: workspaceId, key: keyHash, member: memberId },
+    ...(maxRows !== undefined && { maxRows: maxRows + 1 }),
+  });
+  return rows.flatMap(({ of: { model, provider, ...others }, interval, ...row }) => {
+    if (!model || !provider) return []; // there was no response
+    const { requests, costNanoUsd, byokNanoUsd, inputTokens, outputTokens, reasoningTokens } = row;
+    const money = { costNanoUsd, byokNanoUsd };
+    const tokens = { inputTokens, outputTokens, reasoningTokens };
+    return {
+      day: first + interval,
+      group: group ? (others[group] ?? null) : null,
+      model,
+      provider,
+      requests,
+      ...money,
+      ...tokens,
+    };
+  });
+}
+
+/** The sums by time have no end users. Sums slice by slice, so that a report over weeks blocks no request. */
+async function sumEntries(db: Database, query: ActivityQuery): Promise<ActivityRow[]> {
   const from = BigInt(Math.round(query.fromMs));
   const to = BigInt(Math.round(query.toMs));
   const sums = new Map<string, ActivityRow>();
@@ -26,7 +54,7 @@ export async function readActivity(db: Database, query: ActivityQuery): Promise<
   const { groupBy, maxRows = Number.POSITIVE_INFINITY } = query;
   const group = groupBy
     ? sql<string | null>`${sql.ref(`ledger.${groupColumns[groupBy]}`)}`
-    : sql<string | null>`cast(null as text)`;
+    : sql<null>`cast(null as text)`;
 
   await walkSlices(db, { sinceMs: from }, async (slice) => {
     let asked = slice
@@ -76,6 +104,14 @@ export async function readActivity(db: Database, query: ActivityQuery): Promise<
   });
   return [...sums.values()];
 }
+
+const DAY_MS = 86_400_000;
+const groupColumns = {
+  workspace: 'workspace_id',
+  key: 'key_hash',
+  member: 'member_id',
+  endUser: 'end_user',
+} as const satisfies Record<ActivityGroup, string>;
 
 const add = (a: ActivityRow, b: ActivityRow): ActivityRow => ({
   ...a,

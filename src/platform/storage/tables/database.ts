@@ -11,6 +11,7 @@ import type { VaultRecord } from '../ports/vaults.ts';
 import type { Integer, NullableInteger } from './columns.ts';
 import type { PartColumns } from './part-columns.ts';
 import type { RateColumns } from './rate-columns.ts';
+import type { CountColumn, dimensionColumns } from './rollups.ts';
 
 /** All tables, the same in both dialects. Integer columns are read as `bigint`, flags are 0 or 1. */
 export interface Tables {
@@ -27,6 +28,8 @@ export interface Tables {
   ledger_lines: LedgerLineTable;
   spending: SpendingTable;
   revisions: RevisionTable;
+  rollup_queue: RollupQueueTable;
+  rollups: RollupTable;
   credits: CreditTable;
   audit: AuditTable;
   contents: ContentTable;
@@ -385,6 +388,17 @@ export interface RevisionTable {
   name: string;
   value: Integer;
 }
+
+/** Entries that `rollups` lacks. @see rollup-queue.ts */
+export interface RollupQueueTable {
+  id: string;
+  /** JSON: an array of ids of the ledger. */
+  entry_ids: string;
+}
+
+/** Sums over the ledger. @see rollups.ts */
+export type RollupTable = Record<(typeof dimensionColumns)[number], string> &
+  Record<'level' | 'slot' | CountColumn | 'cost_nano_usd' | 'byok_nano_usd', Integer>;
 
 /**
  * Spending by day (UTC): sums over the ledger, raised in the transaction that records an entry. An index by key over

@@ -7,6 +7,7 @@ import { readFlag, readNullableNumber, readNumber, writeFlag, writeNullableText,
 import type { Database, LedgerTable } from './database.ts';
 import { addLines, insertLines } from './ledger-lines.ts';
 import { readPart } from './part-columns.ts';
+import { queueBatch, type RollupBatch } from './rollups.ts';
 import { writeImageCounts } from './image-columns.ts';
 import { countReduction } from './revisions.ts';
 import { walkSlices } from './slices.ts';
@@ -16,18 +17,25 @@ import { addSpending, createSpendingSum } from './spending.ts';
 /** 51 columns each, those of corrections included: SQLite binds 32,766 values to a statement, PostgreSQL 65,535. */
 const maxRowsPerInsert = 600;
 
-/** Records new entries, all or none of them, and adds them to the sums of their days. */
-export async function appendEntries(db: Database, entries: readonly LedgerEntry[]): Promise<void> {
-  if (entries.length === 0) return;
+/**
+ * Records new entries, all or none of them, and adds them to the sums of their days.
+ *
+ * @returns the entries that were new, for the queue of sums
+ */
+export async function appendEntries(db: Database, entries: readonly LedgerEntry[]): Promise<RollupBatch | undefined> {
+  if (entries.length === 0) return undefined;
   // Two hosts may replay overlapping journals. The fixed order of rows prevents deadlocks.
   const rows = entries.map(writeLedgerRow).sort((a, b) => (a.id < b.id ? -1 : 1));
-  const composed = entries.some(({ lines }) => lines !== undefined);
   // If two entries have the same id, the first one counts.
-  const byId = new Map(composed ? entries.toReversed().map((entry) => [entry.id, entry]) : []);
-  await db.transaction().execute(async (trx) => {
+  const byId = new Map(entries.toReversed().map((entry) => [entry.id, entry]));
+  return db.transaction().execute(async (trx) => {
     const spent = createSpendingSum();
-    await insertRows(trx, rows, spent, byId);
+    const ids = await insertRows(trx, rows, spent, byId);
     await addSpending(trx, spent.rows());
+    return queueBatch(
+      trx,
+      [...ids].map((id) => ({ id, entry: byId.get(id)! })),
+    );
   });
 }
 
@@ -35,14 +43,14 @@ export async function appendEntries(db: Database, entries: readonly LedgerEntry[
  * Inserts entries.
  *
  * @param spent collects the costs of new entries, for the end of the transaction
- * @param composed entries by id, at least those that have lines
+ * @param byId entries by id, at least those that have lines
  * @returns the ids of new entries
  */
 async function insertRows(
   trx: Database,
   rows: readonly Insertable<LedgerTable>[],
   spent: ReturnType<typeof createSpendingSum>,
-  composed: ReadonlyMap<string, LedgerEntry> = new Map(),
+  byId: ReadonlyMap<string, LedgerEntry> = new Map(),
 ): Promise<Set<string>> {
   const ids = new Set<string>();
   for (let start = 0; start < rows.length; start += maxRowsPerInsert) {
@@ -53,12 +61,12 @@ async function insertRows(
       .returning(['id', 'workspace_id', 'key_hash', 'member_id', 'created_at_ms', 'cost_nano_usd', 'is_byok'])
       .execute();
     for (const row of booked) {
-      spent.add(row, composed.get(row.id)?.lines);
+      spent.add(row, byId.get(row.id)?.lines);
       ids.add(row.id);
     }
     await insertLines(
       trx,
-      booked.flatMap(({ id }) => composed.get(id) ?? []),
+      booked.flatMap(({ id }) => byId.get(id) ?? []),
     );
   }
   return ids;
@@ -68,10 +76,15 @@ async function insertRows(
  * Records corrections, all or none of them. The id of a correction consists of the entry's id and the number of earlier
  * corrections. If two corrections are made from the same state, only one is recorded.
  *
- * @returns the number of recorded corrections
+ * @returns the number of recorded corrections, and their costs for the queue of sums
  */
-export async function correctEntries(db: Database, corrections: readonly Correction[], atMs: number): Promise<number> {
-  if (corrections.length === 0) return 0;
+export async function correctEntries(
+  db: Database,
+  corrections: readonly Correction[],
+  atMs: number,
+): Promise<{ count: number; batch?: RollupBatch | undefined }> {
+  if (corrections.length === 0) return { count: 0 };
+  const corrected = new Map(corrections.map(({ entry }) => [entry.id, entry]));
   const rows = corrections
     .map((correction) => writeCorrection(correction, atMs))
     .sort(([a], [b]) => (a.id < b.id ? -1 : 1));
@@ -84,7 +97,12 @@ export async function correctEntries(db: Database, corrections: readonly Correct
     const seconds = rows.flatMap(([first, second]) => (second && booked.has(first.id) ? second : []));
     await insertRows(trx, seconds, spent);
     await addSpending(trx, spent.rows());
-    return booked.size;
+    const added = [...firsts.filter(({ id }) => booked.has(id)), ...seconds].map((row) => ({
+      id: row.id,
+      entry: corrected.get(row.corrects)!,
+      correction: { costNanoUsd: row.cost_nano_usd, isByok: row.is_byok === 1 },
+    }));
+    return { count: booked.size, batch: await queueBatch(trx, added) };
   });
 }
 
@@ -229,6 +247,19 @@ export async function listRecentEntries(db: Database, query: RecentQuery): Promi
 
 /** The end of an id that is as long as a text. */
 const readEnd = (text: string) => sql<string>`substr(id, length(id) - ${sql.lit(text.length - 1)})`;
+
+/** Reads entries and corrections for the sums. One that was deleted is left out. */
+export async function readEntriesById(db: Database, ids: readonly string[]): Promise<RollupBatch['added']> {
+  const rows = await db.selectFrom('ledger').selectAll().where('id', 'in', ids).execute();
+  const found = rows.map((row) => ({ row, entry: readEntry(row) }));
+  await addLines(
+    db,
+    found.flatMap(({ row, entry }) => (row.corrects === null ? [entry] : [])),
+  );
+  return found.map(({ row, entry }) =>
+    row.corrects === null ? { id: row.id, entry } : { id: row.id, entry, correction: entry },
+  );
+}
 
 /** @param ids in their order */
 async function readEntries(db: Database, ids: readonly string[]): Promise<RecordedEntry[]> {
