@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTimedId } from '../domain/ids.ts';
+import { createTimedId, timedPrefix } from '../domain/ids.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { lockDataFolder } from '../platform/data-folder/data-folder.ts';
 import { createTestEntry, readSpent, readByokSpent } from '../platform/storage/contract/samples.ts';
@@ -66,6 +67,8 @@ const entryOf = (fields: Partial<LedgerEntry> = {}): LedgerEntry =>
 interface Store {
   url: string;
   open: () => Promise<Storage>;
+  /** Runs a statement in the database. */
+  spoil: (statement: string) => Promise<unknown>;
 }
 
 function testRecompute(makeStore: () => Promise<Store>): void {
@@ -135,6 +138,39 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     expect(await find(entry.id)).toMatchObject({ correction: { costNanoUsd: -800_000n, count: 2 } });
     expect(await spent()).toEqual([200_000n, 200_000n, 0n, 200_000n]);
     expect(await use(({ ledger }) => ledger.readTotals('w'))).toMatchObject({ entries: 2, costNanoUsd: 400_000n });
+  });
+
+  it('verifies and repairs the sums of reports', async () => {
+    const times = [day('2026-11-10T12:00:00Z'), day('2026-11-11T12:00:00Z')];
+    await book(...times.map((createdAtMs) => entryOf({ id: `${timedPrefix('gen-', createdAtMs)}1`, createdAtMs })));
+    configure(store.url, [model('small', '0.000001')]);
+    expect(await call(['ledger', 'verify'])).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: 'Compared 2 days. All sums equal the ledger.\n',
+    });
+    await store.spoil('update rollups set requests = 5 where slot % 96 = 0');
+    const wrong = await call(['ledger', 'verify', '--until', '2026-11-10']);
+    expect(wrong).toEqual({
+      code: 1,
+      stderr: 'headgate: The sums of 1 day differ from the ledger. --repair replaces them.\n',
+      stdout: '2026-11-10  2 sums differed\nCompared 1 day.\n',
+    });
+    const repaired = await call(['ledger', 'verify', '--repair', '--json']);
+    expect([repaired.code, JSON.parse(repaired.stdout)]).toEqual([
+      0,
+      {
+        days: 2,
+        wrong: [
+          { date: '2026-11-10', sums: 2 },
+          { date: '2026-11-11', sums: 2 },
+        ],
+        repaired: true,
+      },
+    ]);
+    expect((await call(['ledger', 'verify'])).stdout).toBe('Compared 2 days. All sums equal the ledger.\n');
+    const early = await call(['ledger', 'verify', '--since', '2026-11-12', '--until', '2026-11-10']);
+    expect(early.stderr).toBe('headgate: --since 2026-11-12 is after --until 2026-11-10.\n');
   });
 
   it('prices entries without a price, and leaves those without a current price', async () => {
@@ -341,7 +377,12 @@ function testRecompute(makeStore: () => Promise<Store>): void {
 describe('headgate ledger, on SQLite', () => {
   const makeStore = async (): Promise<Store> => {
     const path = join(cwd, 'store.db');
-    return { url: `file:${path}`, open: () => openSqliteStorage(path) };
+    const spoil = async (statement: string) => {
+      const database = new DatabaseSync(path);
+      database.exec(statement);
+      database.close();
+    };
+    return { url: `file:${path}`, open: () => openSqliteStorage(path), spoil };
   };
   testRecompute(makeStore);
 
@@ -389,7 +430,13 @@ describe.skipIf(skipped !== '')(`headgate ledger, on PostgreSQL${skipped}`, () =
     await client.query(`create database ${name}`);
     await client.end();
     const url = new URL(`/${name}`, server.url).href;
-    return { url, open: () => openPostgresStorage(url, { poolSize: 1 }) };
+    const spoil = async (statement: string) => {
+      const spoiler = new pg.Client({ connectionString: url });
+      await spoiler.connect();
+      await spoiler.query(statement);
+      await spoiler.end();
+    };
+    return { url, open: () => openPostgresStorage(url, { poolSize: 1 }), spoil };
   };
   testRecompute(makeStore);
 

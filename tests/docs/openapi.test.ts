@@ -226,6 +226,7 @@ describe('the running gateway', () => {
     const strict = new Set(
       definedRoutes.flatMap(({ method, path, permission }) => (permission === 'management' ? `${method} ${path}` : [])),
     );
+    strict.add('GET /api/v1/analytics'); // no client of another API has it
     const added = ['beta', 'api-version', 'utm_source'];
     for (const { method, path } of described) {
       const isStrict = strict.has(`${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`);
@@ -428,6 +429,7 @@ describe('the running gateway', () => {
     const lists = ['generation/feedback', 'keys', 'workspaces', 'members', 'guardrails', 'credits', 'audit', 'key'];
     for (const list of lists) await request('GET', `/api/v1/${list}`, { isManaged });
     await request('GET', '/api/v1/activity', { isManaged, query: '?include_today=true' });
+    await request('GET', '/api/v1/analytics', { isManaged, query: '?group_by=model,tag:team&percentiles=true' });
     await request('POST', '/api/v1/workspaces/{id}/members/remove', adas);
     await request('DELETE', '/api/v1/guardrails/{id}', guarded);
     await request('DELETE', '/api/v1/workspaces/{id}/budgets/{interval}', of);

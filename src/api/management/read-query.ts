@@ -18,8 +18,16 @@ export interface QueryReader {
   lacks(name: string, message: string): void;
 }
 
-/** @throws {GatewayError} `invalid_request` that names every invalid parameter, its value and the valid values */
-export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryReader) => Result): Result {
+/**
+ * @param read reads the parameters
+ * @param options.isStrict whether unknown parameters are rejected. Absent: only on routes of management
+ * @throws {GatewayError} `invalid_request` that names every invalid parameter, its value and the valid values
+ */
+export function readQuery<Result>(
+  request: FastifyRequest,
+  read: (reader: QueryReader) => Result,
+  { isStrict = request.routeSetting.permission === 'management' } = {},
+): Result {
   const query = request.query as Record<string, unknown>; // as Fastify parses a query string: a text, or several
   const issues: Issue[] = [];
   const refuse = (path: string, value: string, rule: string): void => {
@@ -62,7 +70,7 @@ export function readQuery<Result>(request: FastifyRequest, read: (reader: QueryR
     },
   });
   // A misspelled filter of management would return too much. Clients of other routes add parameters of their own. choice 218
-  for (const name of request.routeSetting.permission === 'management' ? Object.keys(query) : []) {
+  for (const name of isStrict ? Object.keys(query) : []) {
     if (known.has(name) || unlisted.has(name)) continue;
     const meant = findNearestName(name, known);
     const hint = meant === undefined ? `the parameters are ${[...known].join(', ')}.` : `did you mean \`${meant}\`?`;

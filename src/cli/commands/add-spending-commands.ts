@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { RecomputeOptions } from '../ledger.ts';
 import { type JsonOption, jsonOption } from '../print-object.ts';
+import type { VerifyOptions } from '../verify-ledger.ts';
 import type { CommandParts, SourceOptions } from './command-parts.ts';
 
 /** Adds `headgate ledger`, `credits` and `budgets`. */
@@ -9,7 +10,7 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
   const { add: addToLedger } = addGroup(
     program,
     'ledger',
-    'price entries again after a price was corrected; show an entry',
+    'price entries again after a price was corrected; show an entry; verify sums',
     ledgerExamples,
   );
   addToLedger('recompute', 'price entries with current prices, and print the difference')
@@ -21,6 +22,15 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
     .action(async (options: SourceOptions & RecomputeOptions) => {
       const { recompute } = await import('../ledger.ts');
       await recompute(terminal, await load(options), options);
+    });
+  addToLedger('verify', 'compare the sums of reports with the ledger')
+    .option('--since <date>', 'first day (UTC)')
+    .option('--until <date>', 'last day (UTC)')
+    .option('--repair', 'replace sums that differ')
+    .option('--json', 'print JSON')
+    .action(async (options: SourceOptions & VerifyOptions) => {
+      const { verifyLedger } = await import('../verify-ledger.ts');
+      await verifyLedger(terminal, await findStore(options), options);
     });
   addToLedger('show', 'print an entry with its corrections')
     .argument('<id>', 'generation id: gen-…')

@@ -1,5 +1,6 @@
 import { createContainerHandlers } from '../../api/containers/handlers.ts';
 import { createFileHandlers } from '../../api/files/handlers.ts';
+import { createAnalyticsHandler } from '../../api/generation/analytics.ts';
 import { createContentHandler } from '../../api/generation/content.ts';
 import { createFeedbackHandlers } from '../../api/generation/feedback.ts';
 import { createGenerationHandler } from '../../api/generation/handler.ts';
@@ -39,6 +40,7 @@ export function openRecords(base: Base, live: LiveModels, { hashEndUser }: Pick<
       generations: {
         findGeneration: createGenerationHandler((workspaceId, id) => lookTwice(() => ledger.find(workspaceId, id))),
         listGenerations: createListGenerationsHandler({ ledger: storage.ledger, flushLedger: flushAll, hashEndUser }),
+        showAnalytics: createAnalyticsHandler({ ledger: storage.ledger, flushLedger: flushAll }),
         findContent: createContentHandler((id) => lookTwice(() => contents.find(id))),
         ...createFeedbackHandlers({ contents: storage.contents, flushLedger: flushAll }),
       },

@@ -39,7 +39,7 @@ import { readAccessRevision, readReductions } from './tables/revisions.ts';
 import { foldSpendingRows, readSpending } from './tables/spending.ts';
 import { RollupQueue } from './tables/rollup-queue.ts';
 import type { addRollups, RollupBatch } from './tables/rollups.ts';
-import { fillUsage, readUsage, readUsageDays, verifyUsage } from './tables/usage.ts';
+import { fillUsage, selectUsage, readUsageDays, verifyUsage } from './tables/usage.ts';
 import {
   listAppliedSettings,
   listWorkspaceRows,
@@ -113,7 +113,7 @@ export async function createSqlStorage(
       },
       readUsage: async (query) => {
         await rollups.drain();
-        return readUsage(reports, query);
+        return selectUsage(reports, query);
       },
       verifyUsage: (dayMs, repair) => verifyUsage(db, rollups, dayMs, repair),
       readUsageDays: () => readUsageDays(db),

@@ -4,7 +4,7 @@ import { readNumber, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 import { answers } from './ledger.ts';
 import { walkSlices } from './slices.ts';
-import { readUsage } from './usage.ts';
+import { selectUsage } from './usage.ts';
 
 /** Sums by day, model and provider. */
 export function readActivity(db: Database, query: ActivityQuery): Promise<ActivityRow[]> {
@@ -17,7 +17,7 @@ async function sumUsage(db: Database, query: ActivityQuery): Promise<ActivityRow
   const group = query.groupBy as Exclude<ActivityGroup, 'endUser'> | undefined;
   const first = Math.floor(fromMs / DAY_MS);
   const days = Math.ceil(toMs / DAY_MS) - first;
-  const rows = await readUsage(db, {
+  const rows = await selectUsage(db, {
     boundsMs: Array.from({ length: days + 1 }, (_, day) => (first + day) * DAY_MS),
     groupBy: ['model', 'provider', ...(group ? [group] : [])],
     only: { workspace: workspaceId, key: keyHash, member: memberId },

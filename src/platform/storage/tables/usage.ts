@@ -53,7 +53,7 @@ function cover(interval: number, from: number, to: number, candidates: readonly 
 }
 
 /** @see `UsageStore.readUsage` */
-export async function readUsage(db: Database, query: UsageQuery): Promise<UsageRow[]> {
+export async function selectUsage(db: Database, query: UsageQuery): Promise<UsageRow[]> {
   const { boundsMs, groupBy, only, tagKey = '', histograms = false, maxRows } = query;
   const filters = usageDimensions.filter((name) => only[name] !== undefined);
   const hasKeys = [...groupBy, ...filters].some((name) => keyDimensions.has(name));
