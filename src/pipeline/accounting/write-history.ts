@@ -93,7 +93,7 @@ function writeAttempt(
   const firstByteMs = sentAt === undefined ? undefined : since(firstOutputAt, sentAt);
   // The entry is written before the client has the end, at which the attempt ends.
   const doneAt = attempt === open ? undefined : (endedAt ?? performance.now());
-  const durationMs = sentAt === undefined ? undefined : since(doneAt, sentAt);
+  const durationMs = sentAt === undefined ? undefined : since(doneAt && Math.max(doneAt, firstOutputAt ?? 0), sentAt);
   return {
     ...(step > 1 && { step }),
     ...(line === undefined
