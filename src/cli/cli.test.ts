@@ -815,6 +815,29 @@ describe('headgate doctor', () => {
       );
       expect(code).toBe(0);
     }
+    const budget = 'budgets: { member: { monthly: 5 } }\n';
+    write('headgate.yaml', `${provider}${budget}limits: { unpriced_models: reject }\n`);
+    expect((await call(['doctor'], { HEADGATE_SERVER_PORT: '0' })).stdout).toMatch(
+      /^warn +prices +no price is known for a\/unknown, a\/\*: requests under a spending limit get a 402\n +-> /m,
+    );
+    write(
+      'headgate.yaml',
+      `${provider}${budget}limits: { unpriced_models: { prompt: 0.00001, completion: 0.00002 } }\n`,
+    );
+    expect((await call(['doctor'], { HEADGATE_SERVER_PORT: '0' })).stdout).toMatch(
+      /^ok +prices +every model has a price/m,
+    );
+  });
+
+  it('names the models without a price if the store has a spending limit', async () => {
+    write(
+      'headgate.yaml',
+      'providers: [{ id: a, wire: openai-chat, base_url: "http://127.0.0.1:1", models: [{ model: a/unknown }] }]\n',
+    );
+    await call(['credits', 'add', '5']);
+    expect((await call(['doctor'], { HEADGATE_SERVER_PORT: '0' })).stdout).toMatch(
+      /^warn +prices +no price is known for a\/unknown: requests without a price bypass every spending limit$/m,
+    );
   });
 
   it('checks shared counters, and shows no password', async () => {

@@ -62,7 +62,7 @@ export async function doctor(terminal: Terminal, load: () => LoadedConfig, optio
     const byProvider = await Promise.all(
       config.providers.map((one) => checkProvider(one, { probe: options.probe ?? false })),
     );
-    findings.push(...byProvider.flat(), ...(await checkLearnedRules(loaded)), ...checkPrices(loaded));
+    findings.push(...byProvider.flat(), ...(await checkLearnedRules(loaded)), ...(await checkPrices(loaded)));
     findings.push(await checkSandbox(loaded));
     findings.push(...(await checkSearchEngines(config, { probe: options.probe ?? false })));
     findings.push(...(await checkMcpServers(config, { probe: options.probe ?? false })));

@@ -15,6 +15,7 @@ import {
   type Provider,
   settingsOf,
 } from '../providers/provider.ts';
+import { perToken } from '../metering/price.ts';
 import { mergePricing } from './merge-pricing.ts';
 
 /** The providers, endpoints and models of a configuration and the catalog. */
@@ -57,6 +58,7 @@ export function buildEndpoints(
       provider,
       rows.get(entry.same_as ?? entry.id) ?? [],
       records.models,
+      readUsualPrices(config.limits.unpriced_models),
     );
     for (const model of entry.models) {
       const { dialect } = model;
@@ -156,6 +158,8 @@ class EndpointBuilder {
   private readonly provider: Provider;
   private readonly rows: readonly EndpointRecord[];
   private readonly models: ReadonlyMap<string, ModelRecord>;
+  /** The prices of models without known ones. */
+  private readonly usual: Pricing | undefined;
   private readonly tierPrices = new Map<string, Map<string, Pricing>>(); // slug → tier → prices
 
   constructor(
@@ -163,11 +167,13 @@ class EndpointBuilder {
     provider: Provider,
     rows: readonly EndpointRecord[],
     models: ReadonlyMap<string, ModelRecord>,
+    usual: Pricing | undefined,
   ) {
     this.entry = entry;
     this.provider = provider;
     this.rows = rows;
     this.models = models;
+    this.usual = usual;
   }
 
   build(config: ModelConfig): Endpoint {
@@ -218,7 +224,7 @@ class EndpointBuilder {
     const slug = entry.same_as ?? entry.id;
     const part = config.tag ?? (config.tier === 'default' ? undefined : config.tier);
     const parameters = config.supported_parameters ?? row?.parameters ?? (row && model?.parameters);
-    const pricing = mergePricing(config, row && readRecordPrices(row));
+    const pricing = mergePricing(config, row && readRecordPrices(row)) ?? this.usual;
     const output = config.capabilities?.output ?? row?.output ?? (row && model?.output);
     const upstream = config.upstream_model ?? row?.upstream_model ?? nameAt(entry, config.model);
     // The ARN of an inference profile does not name its model.
@@ -276,6 +282,15 @@ class EndpointBuilder {
     };
   }
 }
+
+/** Returns the prices that the operator sets for all models without known ones. Undefined: none. */
+const readUsualPrices = (prices: Config['limits']['unpriced_models']): Pricing | undefined =>
+  typeof prices === 'string'
+    ? undefined
+    : {
+        promptNanoUsdPerMillion: perToken(prices.prompt),
+        completionNanoUsdPerMillion: perToken(prices.completion),
+      };
 
 const otherOutputs: readonly string[] = ['image', 'embeddings', 'rerank'];
 const hasNoText = (output: readonly string[] | undefined): boolean =>

@@ -3,7 +3,8 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Endpoint } from '../providers/provider.ts';
 import type { Health } from '../routing/health.ts';
 import type { InFlight } from '../routing/in-flight.ts';
-import type { RoutingContext } from '../routing/plan-route.ts';
+import type { PriceRule } from '../routing/filters.ts';
+import type { RoutingCaller, RoutingContext } from '../routing/plan-route.ts';
 import { readRouterSettings, seededRandom } from '../routing/routing-context.ts';
 import { createStrategyTable } from '../routing/strategy-table.ts';
 import { buildModels, type ConfiguredModels } from './build-models.ts';
@@ -33,7 +34,7 @@ export interface LiveModels {
 
 /** Opens the models. @throws as `prepareReload` */
 export async function openModels(base: Base): Promise<LiveModels> {
-  const { config, storage, log, open, accounting, health, inFlight, sticky } = base;
+  const { config, storage, log, open, accounting, accounts, health, inFlight, sticky } = base;
   const build = async (from: Config, before?: ConfiguredModels): Promise<ConfiguredModels> =>
     buildModels(from, {
       dataDir: base.options.dataDir,
@@ -42,6 +43,13 @@ export async function openModels(base: Base): Promise<LiveModels> {
       workspaces: await storage.access.listWorkspaces(),
     });
   let models = await build(config());
+  const findPriceRule = ({ keyHash, memberId = null, workspaceId }: RoutingCaller): PriceRule => {
+    if (keyHash === undefined || config().limits.unpriced_models !== 'reject') return 'none';
+    const { spending } = accounts;
+    const payers = { keyHash, memberId, workspaceId };
+    if (!spending.limits(payers)) return 'none';
+    return spending.limitsByok(payers) ? 'all' : 'shared';
+  };
   const createContext = (): LiveContext => {
     const { routing, routers } = config();
     return {
@@ -52,6 +60,7 @@ export async function openModels(base: Base): Promise<LiveModels> {
       strategyOf: createStrategyTable(routing),
       routers: readRouterSettings(routers, accounting.traffic),
       random: routing.seed === undefined ? Math.random : seededRandom(routing.seed),
+      priceRule: findPriceRule,
     };
   };
   let context = createContext();

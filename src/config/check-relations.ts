@@ -26,6 +26,7 @@ export function checkRelations(config: Config): RelationProblem[] {
     ...checkFileUrl(config.files.url, ['files', 'url']),
     ...checkModels(config),
     ...checkBudgets(config.budgets),
+    ...checkUnpriced(config.limits.unpriced_models),
     ...checkHosts(config.outbound),
     ...checkMcp(config.mcp),
     ...checkRuntime(config.interns),
@@ -46,6 +47,15 @@ function checkBudgets(budgets: Config['budgets']): RelationProblem[] {
       const message = `must be below ${broader}, which is ${own[broader]}`;
       return [{ path: ['budgets', whose, window], message, dependsOn: [['budgets', whose, broader]] }];
     });
+  });
+}
+
+function checkUnpriced(prices: Config['limits']['unpriced_models']): RelationProblem[] {
+  if (typeof prices === 'string') return [];
+  return (['prompt', 'completion'] as const).flatMap((name) => {
+    if (Number(prices[name]) <= MAX_USD_PER_TOKEN) return [];
+    const message = `must be at most ${MAX_USD_PER_TOKEN} USD per token, not ${prices[name]}; prices are per token, not per million`;
+    return [{ path: ['limits', 'unpriced_models', name], message }];
   });
 }
 

@@ -27,6 +27,8 @@ export function checkSchema(tree: Record<string, unknown>, mayShow: (path: Path)
 
   function visit(node: SchemaNode, given: unknown, path: Path): unknown {
     const value = convert(node, given);
+    const shape = isMapping(value) ? node.anyOf?.find(({ properties }) => properties) : undefined;
+    if (shape) return visit(shape, value, path);
     if (node.properties && isMapping(value)) return visitMapping(node, node.properties, value, path);
     if (node.type === 'array' && Array.isArray(value)) {
       const before = problems.length;

@@ -54,6 +54,13 @@ describe('HEADGATE_<PATH>', () => {
     ]);
   });
 
+  it.each([
+    ['reject', 'reject'],
+    ['{ prompt: 0.001, completion: 1 }', { prompt: 0.001, completion: 1 }],
+  ])('reads a word or a mapping: %s', (text, expected) => {
+    expect(load({ HEADGATE_LIMITS_UNPRICED_MODELS: text }).config.limits.unpriced_models).toEqual(expected);
+  });
+
   it('may end with the line break of a file', () => {
     const { config } = load({
       HEADGATE_SERVER_HOST: '127.0.0.1\n',

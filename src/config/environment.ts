@@ -115,8 +115,9 @@ function matchMapKey(node: SchemaNode, rest: string, tree: unknown): string {
 function readText(text: string, node: SchemaNode | undefined): unknown {
   const isPlain = node?.type !== 'object' && (node?.type !== 'array' || node.items?.type === 'string');
   const isList = (node?.items || node?.anyOf?.some((one) => one.items)) && text.trimStart().startsWith('[');
+  const isMap = node?.anyOf?.some((one) => one.properties) && text.trimStart().startsWith('{');
   const isOpen = node?.type === undefined && !node?.anyOf && !node?.enum && node?.const === undefined;
-  return isPlain && !isList && !isOpen ? text : parse(text);
+  return isPlain && !isList && !isMap && !isOpen ? text : parse(text);
 }
 
 /** Returns a warning for a variable that sets nothing, if its name resembles one that does. */

@@ -256,6 +256,19 @@ describe('an invalid file', () => {
       provider(', api_key: [a, b], key_names: [a]'),
       '1: providers[0].key_names: must name each key in api_key: 2, not 1',
     ],
+    [
+      'limits: { unpriced_models: deny }',
+      '1: limits.unpriced_models: must be `allow`, `reject`, or the prices `{ prompt, completion }` in USD per token, got "deny"',
+    ],
+    ['limits: { unpriced_models: { prompt: 1 } }', '1: limits.unpriced_models.completion: is missing'],
+    [
+      'limits: { unpriced_models: { prompt: 1, completion: x } }',
+      '1: limits.unpriced_models.completion: must be a decimal number, got "x"',
+    ],
+    [
+      'limits: { unpriced_models: { prompt: 2, completion: 1 } }',
+      '1: limits.unpriced_models.prompt: must be at most 1 USD per token, not 2; prices are per token, not per million',
+    ],
     [provider(', api_key: 5'), '1: providers[0].api_key: must be a string or a list (each entry a string)'],
     [
       provider().replace('model: m', 'model: m, pricing: { prompt: "-1" }'),

@@ -229,8 +229,13 @@ export class Spending {
   }
 
   /** Whether any limit applies to this caller. */
-  limits(caller: Caller): boolean {
+  limits(caller: Payers): boolean {
     return this.accounts.size > 0 && this.accountsOf(caller).length > 0;
+  }
+
+  /** Whether any limit of this caller counts BYOK costs. */
+  limitsByok(caller: Payers): boolean {
+    return this.accountsOf(caller).some(({ includesByok }) => includesByok);
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import type { Guardrail } from '../domain/guardrail.ts';
 import { pricesFor } from '../metering/price.ts';
-import type { Exclusion } from './exclusion.ts';
+import { type Exclusion, UNPRICED } from './exclusion.ts';
 import { excludeByGuardrails } from './guardrail.ts';
 import { type Needs, supports } from './needs.ts';
 import type { RoutingCatalog } from './catalog-view.ts';
@@ -14,9 +14,14 @@ export interface RouteCriteria {
   workspaceId: string;
   guardrails?: readonly Guardrail[] | undefined;
   catalog: Pick<RoutingCatalog<EndpointFacts>, 'findModel'>;
+  /** Absent: `none`. */
+  priceRule?: PriceRule | undefined;
   /** Minimum context of endpoints whose input can be shortened. Absent: half of the tokens that the request needs. */
   minContext?: number | undefined;
 }
+
+/** The endpoints that need a known price: those with keys of the operator, all, or none. */
+export type PriceRule = 'none' | 'shared' | 'all';
 
 type Filter = (endpoint: EndpointFacts, criteria: RouteCriteria) => Exclusion | undefined;
 
@@ -64,6 +69,11 @@ export const filters: readonly Filter[] = [
     return { code: 'quantization', reason: `has the quantization ${quantization}` };
   },
   excludeByPrice,
+  function hasNoPrice(endpoint, { priceRule = 'none', needs }) {
+    if (priceRule === 'none' || (priceRule === 'shared' && endpoint.workspace !== undefined)) return undefined;
+    if (needs.isPriced(endpoint)) return undefined;
+    return { code: UNPRICED, reason: 'has no known price, which a spending limit needs' };
+  },
   excludeByTier,
   function isTooShort(endpoint, { needs, minContext }) {
     const limit = contextOf(endpoint);

@@ -71,6 +71,10 @@ export class ImageNeeds extends Needs {
     return cost === undefined ? undefined : Number(cost);
   }
 
+  override isPriced(endpoint: EndpointFacts): boolean {
+    return imagePriceLinesOf(endpoint) !== undefined;
+  }
+
   /** @returns nano-dollars; undefined if no price is known */
   estimate(endpoint: EndpointFacts): bigint | undefined {
     const { n = 1, input_references: references = [] } = this.imageRequest;

@@ -135,6 +135,11 @@ export class Needs {
     return blendedPrice(pricing, pricing?.above ? this.minInputTokens : 0);
   }
 
+  /** Whether the cost of the request at the endpoint is known. */
+  isPriced({ pricing }: EndpointFacts): boolean {
+    return pricing !== undefined;
+  }
+
   private walk(): WalkedInput {
     this.walked ??= walkInput(this.request.input);
     return this.walked;

@@ -11,7 +11,7 @@ import type { RouterMetadata, StageRecord } from '../domain/router-metadata.ts';
 import type { RoutingStrategy } from '../domain/routing-strategy.ts';
 import { createCatalogView, type RoutingCatalog } from './catalog-view.ts';
 import type { Exclusion } from './exclusion.ts';
-import { contextOf, type RouteCriteria, findExclusion, preferCapable } from './filters.ts';
+import { contextOf, findExclusion, type PriceRule, preferCapable, type RouteCriteria } from './filters.ts';
 import { listNeededPlugins } from './needed-plugins.ts';
 import { findEndpoints, MAX_SLUG_LENGTH } from './find-endpoints.ts';
 import { excludeByGuardrails } from './guardrail.ts';
@@ -77,10 +77,13 @@ export interface RoutingContext<E extends EndpointFacts> {
   routers: RouterSettings;
   /** 0 up to 1. */
   random: () => number;
+  /** Returns which endpoints the caller may use only if their price is known. Absent: none. */
+  priceRule?: (caller: RoutingCaller) => PriceRule;
 }
 
 /** The caller of a route. */
-export type RoutingCaller = Pick<Caller, 'workspaceId' | 'guardrails' | 'defaults'>;
+export type RoutingCaller = Pick<Caller, 'workspaceId' | 'guardrails' | 'defaults'> &
+  Partial<Pick<Caller, 'keyHash' | 'memberId'>>;
 
 /** One model of the request with its endpoints. */
 interface Group<E extends EndpointFacts> {
@@ -378,7 +381,8 @@ class Planner<E extends EndpointFacts> {
     const { needs, routingContext } = this;
     const { workspaceId, guardrails, defaults } = this.caller;
     const preferences = readPreferences(this.request, slug, defaults?.providerSort);
-    return { preferences, needs, workspaceId, guardrails, catalog: routingContext.catalog };
+    const priceRule = routingContext.priceRule?.(this.caller);
+    return { preferences, needs, workspaceId, guardrails, catalog: routingContext.catalog, priceRule };
   }
 
   private keepAllowed({ endpoints, choice, keep }: Group<E>, criteria: RouteCriteria): readonly E[] {

@@ -1,7 +1,7 @@
 import { docsUrl } from '../domain/docs-url.ts';
 import type { EndpointFacts } from '../domain/endpoint.ts';
 import { type AvailabilityCode, GatewayError, createAvailability, shortenSlug } from '../domain/errors.ts';
-import type { Exclusion } from './exclusion.ts';
+import { type Exclusion, UNPRICED } from './exclusion.ts';
 import { contextOf } from './filters.ts';
 import type { Needs } from './needs.ts';
 
@@ -36,7 +36,7 @@ export const noCandidates = (
   code: AvailabilityCode = 'constraint_filtered',
 ): GatewayError => new GatewayError('not_found', message, { metadata, availability: createAvailability(code, [slug]) });
 
-/** Returns a request error if no endpoint of the model can ever serve the request. */
+/** Returns the error if every endpoint of the model is excluded for a reason that has an error of its own. */
 function createRequestError(
   code: string,
   model: string,
@@ -44,6 +44,14 @@ function createRequestError(
   slugs: readonly string[],
 ): GatewayError | undefined {
   switch (code) {
+    case UNPRICED: {
+      const message = `A spending limit applies to this key, and no price of ${model} is known.`;
+      const remedy =
+        'Set `pricing` of the model in the configuration, 0 if it is free, or set `limits.unpriced_models` to a price or to `allow`.';
+      return new GatewayError('payment_required', `${message} ${remedy}`, {
+        metadata: { limit_source: 'unpriced_model', remedy_hint: remedy },
+      });
+    }
     case 'wrong_endpoint':
       return new GatewayError('wrong_endpoint', `${model} cannot serve this route: ${shown}.`, {
         availability: createAvailability(code, slugs),

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
 import { Type } from 'typebox';
 import { MAX_RATE_LIMIT } from '../../domain/rate-limits.ts';
-import { textField } from './fields.ts';
+import { requiredPrice, textField } from './fields.ts';
 
 const limitFields = {
   requests_per_minute: Type.Integer({
@@ -132,6 +132,22 @@ export const limitsSection = Type.Object({
       description:
         'Limits of a model over all callers. They apply whether the request names the model, lists it in `models`, or a router chooses it.',
       default: [],
+    },
+  ),
+  unpriced_models: Type.Union(
+    [
+      Type.Enum(['allow', 'reject'], {
+        says: 'must be `allow`, `reject`, or the prices `{ prompt, completion }` in USD per token',
+      }),
+      Type.Object(
+        { prompt: requiredPrice('USD per input token.'), completion: requiredPrice('USD per output token.') },
+        { additionalProperties: false },
+      ),
+    ],
+    {
+      description:
+        'Models without a known price under a spending limit. `allow`: they pass it, because their cost is unknown. `reject`: a request under a limit does not reach them, and gets a 402 if no other endpoint is left. `{ prompt, completion }`: the price of every model without one, in USD per token.',
+      default: 'allow',
     },
   ),
 });

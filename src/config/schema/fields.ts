@@ -9,16 +9,17 @@ export const optionalMilliseconds = (description: string, minimum = 1) =>
 export const byteField = (description: string, value: number, more: { restart?: true } = {}) =>
   Type.Integer({ description, default: value, minimum: 1024, maximum: 1_073_741_824, unit: 'bytes', ...more });
 
-export const priceField = (description: string) =>
-  Type.Optional(
-    Type.Union(
-      [
-        Type.Number({ minimum: 0 }),
-        Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$', says: 'must be a decimal number' }),
-      ],
-      { description },
-    ),
+/** A price that must be set. */
+export const requiredPrice = (description: string) =>
+  Type.Union(
+    [
+      Type.Number({ minimum: 0 }),
+      Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$', says: 'must be a decimal number' }),
+    ],
+    { description },
   );
+
+export const priceField = (description: string) => Type.Optional(requiredPrice(description));
 
 export const textField = (description: string, value?: string) =>
   Type.String({ description, minLength: 1, ...(value !== undefined && { default: value }) });
