@@ -154,7 +154,7 @@ function testRecompute(makeStore: () => Promise<Store>): void {
     expect(wrong).toEqual({
       code: 1,
       stderr: 'headgate: The sums of 1 day differ from the ledger. --repair replaces them.\n',
-      stdout: '2026-11-10  2 sums differed\nCompared 1 day.\n',
+      stdout: '2026-11-10  4 sums differed\nCompared 1 day.\n',
     });
     const repaired = await call(['ledger', 'verify', '--repair', '--json']);
     expect([repaired.code, JSON.parse(repaired.stdout)]).toEqual([
@@ -162,8 +162,8 @@ function testRecompute(makeStore: () => Promise<Store>): void {
       {
         days: 2,
         wrong: [
-          { date: '2026-11-10', sums: 2 },
-          { date: '2026-11-11', sums: 2 },
+          { date: '2026-11-10', sums: 4 },
+          { date: '2026-11-11', sums: 4 },
         ],
         repaired: true,
       },

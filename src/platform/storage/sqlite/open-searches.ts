@@ -29,8 +29,9 @@ export function openSearches(path: string): Searches {
   const connection: DatabaseConnection = {
     async executeQuery<Row>({ sql, parameters }: { sql: string; parameters: readonly unknown[] }) {
       // Kysely types parameters as unknown; `columns.ts` makes them numbers, bigints, strings and nulls.
-      const rows = await thread.select(sql, parameters as SQLInputValue[]);
-      return { rows } as QueryResult<Row>; // the caller names the columns
+      const { names, rows } = await thread.select(sql, parameters as SQLInputValue[]);
+      const objects = rows.map((values) => Object.fromEntries(values.map((value, index) => [names[index]!, value])));
+      return { rows: objects } as QueryResult<Row>; // the caller names the columns
     },
     streamQuery: () => {
       throw new Error('the connection for searches has no streams');
@@ -71,7 +72,7 @@ class SearchThread {
     this.#path = path;
   }
 
-  async select(text: string, parameters: SQLInputValue[]): Promise<unknown[]> {
+  async select(text: string, parameters: SQLInputValue[]): Promise<ReturnType<SearchFunctions['select']>> {
     if (this.#isClosed) throw new Error('the database is closed');
     this.#running ??= this.#open();
     const thread = this.#running;

@@ -15,7 +15,13 @@ const database = new DatabaseSync(workerData as string, {
 });
 
 const functions = {
-  select: (text: string, parameters: SQLInputValue[]): unknown[] => database.prepare(text).all(...parameters),
+  /** Rows are arrays, because the names of columns would be cloned for each row. */
+  select(text: string, parameters: SQLInputValue[]): { names: string[]; rows: unknown[][] } {
+    const statement = database.prepare(text);
+    statement.setReturnArrays(true);
+    const rows = statement.all(...parameters) as unknown as unknown[][]; // its type has no arrays
+    return { names: statement.columns().map(({ name }) => name), rows };
+  },
   /** The last connection to a database removes its log, so this one has to end before. */
   close: (): void => database.close(),
 };

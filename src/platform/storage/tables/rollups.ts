@@ -7,8 +7,8 @@ import type { Database } from './database.ts';
 
 /*
  * Sums over the ledger. There are rows at several levels: with all dimensions
- * or with those of models alone, for a quarter of an hour, an hour or a day in UTC. A report reads the coarsest levels
- * that cover its intervals, so its cost depends on the number of its rows.
+ * or with some, for a quarter of an hour, an hour or a day in UTC. A report reads the coarsest levels that have its
+ * dimensions and cover its intervals, so its cost depends on the number of its rows.
  */
 
 export const HOUR_SLOTS = 3_600_000 / SLOT_MS;
@@ -16,17 +16,26 @@ export const DAY_SLOTS = 24 * HOUR_SLOTS;
 
 /** Columns that name a row, besides `level` and `slot`. An empty text stands for none. */
 export const dimensionColumns = ['workspace_id', 'model', 'provider', 'key_hash', 'member_id', 'tag'] as const;
-/** Number of the first of them, which all levels have. */
-const MODEL_COLUMNS = 3;
+export type RollupDimension = (typeof dimensionColumns)[number];
 
-/** The levels. The index of each is the value of the column. */
-export const rollupLevels = [
-  { slots: 1, hasKeys: true },
-  { slots: DAY_SLOTS, hasKeys: true },
-  { slots: 1, hasKeys: false },
-  { slots: HOUR_SLOTS, hasKeys: false },
-  { slots: DAY_SLOTS, hasKeys: false },
-] as const;
+/** Sets of dimensions, and the lengths of time for which there are rows. A report uses the first set that has its dimensions. */
+const dimensionSets: { dimensions: readonly RollupDimension[]; slots: readonly number[] }[] = [
+  { dimensions: ['model', 'provider'], slots: [1, HOUR_SLOTS, DAY_SLOTS] },
+  { dimensions: ['workspace_id', 'model', 'provider'], slots: [1, HOUR_SLOTS, DAY_SLOTS] },
+  { dimensions: ['workspace_id', 'key_hash', 'member_id', 'tag'], slots: [1, HOUR_SLOTS, DAY_SLOTS] },
+  { dimensions: dimensionColumns, slots: [1, DAY_SLOTS] },
+];
+
+/** The levels. The index of each is the value of the column. The first one has everything, and the others are sums of it. */
+export const rollupLevels = dimensionSets
+  .toReversed()
+  .flatMap(({ dimensions, slots }) => slots.map((length) => ({ dimensions, slots: length })));
+
+/** Finds the levels with the fewest dimensions that have all of these. @returns the longest first */
+export function findRollupLevels(dimensions: readonly RollupDimension[]): number[] {
+  const set = dimensionSets.find((each) => dimensions.every((name) => each.dimensions.includes(name)))!;
+  return [...rollupLevels.keys()].filter((level) => rollupLevels[level]!.dimensions === set.dimensions).reverse();
+}
 
 const bucketNames = [...durationBoundsMs.keys(), durationBoundsMs.length];
 export const durationColumns = bucketNames.map((bucket) => `duration_${bucket}` as const);
@@ -186,12 +195,11 @@ function bucketOf(ms: number): number {
 }
 
 function addToLevel(rows: Map<string, RollupRow>, level: number, sum: RollupSum): void {
-  const { slots, hasKeys } = rollupLevels[level]!;
+  const { slots, dimensions: kept } = rollupLevels[level]!;
   const { slot, dimensions, counts } = sum;
-  const tag = dimensions.at(-1)!;
-  if (!hasKeys && tag !== '') return;
+  if (dimensions.at(-1) !== '' && !kept.includes('tag')) return;
   const start = Math.floor(slot / slots) * slots;
-  const values = dimensions.map((value, index) => (hasKeys || index < MODEL_COLUMNS ? value : ''));
+  const values = dimensions.map((value, index) => (kept.includes(dimensionColumns[index]!) ? value : ''));
   const name = `${level}\0${start}\0${values.join('\0')}`;
   let row = rows.get(name);
   if (!row) {
@@ -310,16 +318,15 @@ function selectFromLedger(isPostgres: boolean, range?: SlotRange) {
 
 /** Writes a query for the rows of a coarser level, from those of the finest. */
 function selectFromFinest(level: number, range?: SlotRange) {
-  const { slots, hasKeys } = rollupLevels[level]!;
+  const { slots, dimensions } = rollupLevels[level]!;
   const start = `slot - slot % ${slots}`;
-  const kept = hasKeys ? dimensionColumns : dimensionColumns.slice(0, MODEL_COLUMNS);
   const where = ['level = 0'];
-  if (!hasKeys) where.push("tag = ''");
+  if (!dimensions.includes('tag')) where.push("tag = ''");
   if (range) where.push(`slot >= ${range.from} and slot < ${range.to}`);
   return sql.raw(`
-    select ${level}, ${start}, ${dimensionColumns.map((name) => (kept.includes(name) ? name : "''")).join(', ')},
+    select ${level}, ${start}, ${dimensionColumns.map((name) => (dimensions.includes(name) ? name : "''")).join(', ')},
       ${addedColumns.map((name) => `cast(sum(${name}) as bigint)`).join(', ')}
-    from rollups where ${where.join(' and ')} group by ${[start, ...kept].join(', ')}`);
+    from rollups where ${where.join(' and ')} group by ${[start, ...dimensions].join(', ')}`);
 }
 
 /** Writes a query for the rows of a level as they should be: the finest from the ledger, the others from the finest. */

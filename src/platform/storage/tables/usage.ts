@@ -6,6 +6,7 @@ import type { RollupQueue } from './rollup-queue.ts';
 import {
   type CountColumn,
   countWrongRollups,
+  findRollupLevels,
   DAY_SLOTS,
   type dimensionColumns,
   durationColumns,
@@ -26,7 +27,6 @@ const columnOf = {
   member: 'member_id',
   tag: 'tag',
 } as const satisfies Record<UsageDimension, (typeof dimensionColumns)[number]>;
-const keyDimensions: ReadonlySet<UsageDimension> = new Set(['key', 'member', 'tag']);
 
 /** A part of an interval that one level covers. */
 interface Piece {
@@ -56,8 +56,7 @@ function cover(interval: number, from: number, to: number, candidates: readonly 
 export async function selectUsage(db: Database, query: UsageQuery): Promise<UsageRow[]> {
   const { boundsMs, groupBy, only, tagKey = '', histograms = false, maxRows } = query;
   const filters = usageDimensions.filter((name) => only[name] !== undefined);
-  const hasKeys = [...groupBy, ...filters].some((name) => keyDimensions.has(name));
-  const candidates = [...rollupLevels.keys()].filter((level) => rollupLevels[level]!.hasKeys === hasKeys).reverse();
+  const candidates = findRollupLevels([...groupBy, ...filters].map((name) => columnOf[name]));
   const slots = boundsMs.map((ms) => ms / SLOT_MS);
   const pieces = slots.slice(1).flatMap((to, interval) => cover(interval, slots[interval]!, to, candidates));
   if (pieces.length === 0) return [];
