@@ -62,6 +62,8 @@ export interface Access {
   readonly ageMs: number;
   /** When the keys in memory were read, Unix milliseconds. */
   readonly seenAtMs: number;
+  /** Returns the caller of a key that is valid now. */
+  findCaller(keyHash: string): Caller | undefined;
   /**
    * The rate limits of a key, its member and its workspace; undefined: the key is unknown, or none of them has a limit.
    */
@@ -309,6 +311,7 @@ export async function openAccess(
     get ageMs() {
       return performance.now() - seenAt;
     },
+    findCaller: findValid,
     findRateLimits: (keyHash) => callers.get(keyHash)?.caller.rateLimits,
     refresh,
     close() {

@@ -10,13 +10,13 @@ let cwd: string;
 const ids: string[] = [];
 beforeAll(async () => {
   cwd = mkdtempSync(join(tmpdir(), 'headgate-requests-'));
-  gateway = await testGateway({ storage: { url: `file:${join(cwd, 'headgate.db')}` } });
+  gateway = await testGateway({ tags: ['team'], storage: { url: `file:${join(cwd, 'headgate.db')}` } });
   const post = async (body: object, key = gateway.key) => {
     const response = await gateway.post('/responses', { input: 'hi', ...body }, { key });
     await response.text();
     ids.push(response.headers.get('x-generation-id')!);
   };
-  await post({ model: 'simulator/echo', session_id: 's-1' });
+  await post({ model: 'simulator/echo', session_id: 's-1', metadata: { team: 'search' } });
   await post({ model: 'simulator/echo', input: '[[fail 503]]' });
   await post({ model: 'simulator/writer', stream: true }, gateway.organizationKey);
   await gateway.gateway.flush();
@@ -96,6 +96,27 @@ describe('headgate requests', () => {
       [0, 1, 2],
     ],
     [['--until', '2001-01-01'], []],
+    [['--tag', 'team:search'], [0]],
+    [['--status', '5xx'], [1]],
+    [['--outcome', 'failed'], [1]],
+    [
+      ['--finish-reason', 'stop'],
+      [0, 2],
+    ],
+    [['--error-type', 'provider_overloaded'], [1]],
+    [['--streamed', 'true'], [2]],
+    [['--cached', 'true'], []],
+    [['--min-cost', '0.01'], []],
+    [['--max-duration', '0', '--tool', 'web_search'], []],
+    [
+      ['--order', 'asc'],
+      [0, 1, 2],
+    ],
+    [
+      ['--sort', 'time', '--limit', '2'],
+      [2, 1],
+    ],
+    [['--sort', 'cost', '--since', '2001-01-01', '--failed'], [1]],
   ])('filters by %j', async (args, expected) => {
     expect((await list(...args)).map(({ id }) => ids.indexOf(id))).toEqual(expected);
   });
@@ -110,6 +131,14 @@ describe('headgate requests', () => {
     [['--key', 'nobody'], 'nobody'],
     [['--workspace', 'nowhere'], 'There is no workspace "nowhere"'],
     [['--since', '2026-02-30'], '--since 2026-02-30: give a date'],
+    [['--status', '600'], '--status 600: give a status like 429, or a class like 5xx.'],
+    [['--min-cost', '1', '--max-cost', '0.5'], '--max-cost 0.5: give at least min_cost.'],
+    [['--tag', 'search'], '--tag search: give a tag like team:search'],
+    [['--sort', 'cost'], 'Give its beginning with --since.'],
+    [['--sort', 'price'], '--sort price: give one of time, cost, duration.'],
+    [['--order', 'up'], '--order up: give one of asc, desc.'],
+    [['--follow', '--sort', 'time'], 'Omit --sort and --order.'],
+    [['--since', '2026-11-02', '--until', '2026-11-01'], '--until 2026-11-01: give a time after --since.'],
     [['show', 'gen-0'], 'No request has an id that ends in "gen-0"'],
     [['lst'], 'No request has an id that ends in "lst"'],
     [['gen-0', '--follow'], '--follow filters a list. Omit it, or the id.'],

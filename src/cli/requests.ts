@@ -1,11 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { formatUsd } from '../domain/format-usd.ts';
 import { type RecordedEntry, settledCost } from '../domain/ledger-entry.ts';
 import { usdOf } from '../metering/cost.ts';
 import { writeHistoryParts } from '../management/generations/write-attempts.ts';
-import type { RecentQuery } from '../platform/storage/ports/entries.ts';
+import { followEntries } from '../management/generations/follow.ts';
+import { type FilterReader, readFilters } from '../management/generations/read-filters.ts';
+import { type EntryFilters, type EntryPageQuery, entryOrders, MAX_ORDERED } from '../platform/storage/ports/entries.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { formatRequestLine, formatRoute } from '../platform/telemetry/request-line.ts';
 import { resolveKey } from './resolve-key.ts';
@@ -27,6 +28,25 @@ export interface ListRequestsOptions {
   /** Id, slug or name. */
   workspace?: string;
   session?: string;
+  /** `team:search`, several with commas. */
+  tag?: string;
+  /** A status, or a class of them. */
+  status?: string;
+  outcome?: string;
+  finishReason?: string;
+  errorType?: string;
+  tool?: string;
+  /** USD. */
+  minCost?: string;
+  maxCost?: string;
+  /** Milliseconds. */
+  minDuration?: string;
+  maxDuration?: string;
+  /** `true` or `false`, like the next one. */
+  streamed?: string;
+  cached?: string;
+  sort?: string;
+  order?: string;
   /** The hash that entries show. */
   externalUser?: string;
   /** Only requests without a complete response. */
@@ -39,13 +59,6 @@ export interface ListRequestsOptions {
 }
 
 const MAX_LIMIT = 1000;
-/** Interval at which `--follow` reads the ledger. */
-const FOLLOW_MS = 500;
-/**
- * A request is recorded when it ends, but its id has the time of its start. `--follow` therefore also reads entries
- * this old.
- */
-const FOLLOW_BACK_MS = 30 * 60_000;
 /** Number of characters of an id that a table shows. They come from a random number. */
 const ID_END = 8;
 
@@ -58,22 +71,28 @@ export async function printRequests(
   const { stdout, stderr } = terminal;
   const limit = readLimit(options.limit);
   await readStore({ config, stderr }, async (storage) => {
-    const query = await readFilters(storage, options);
-    if (options.follow) return followRequests(terminal, storage, { query, limit, json: options.json ?? false });
-    const entries = await readRecent(storage, query, limit);
+    const filters = await readListOptions(storage, options);
+    const ordered = readOrder(options, filters);
+    if (options.follow) return followRequests(terminal, storage, { filters, limit, json: options.json ?? false });
+    const entries = await readPages(storage, { ...filters, ...ordered }, limit);
+    if (options.sort === undefined && options.order === undefined) entries.reverse();
     if (options.json) stdout.write(`${JSON.stringify(entries.map(writeLedgerEntry), undefined, 2)}\n`);
     else if (entries.length === 0) stdout.write('There are no such requests.\n');
     else stdout.write(drawTable(terminal, ...createTable(entries)));
   });
 }
 
-type Filters = Omit<RecentQuery, 'before' | 'limit'>;
+type ListOptions = Omit<EntryPageQuery, 'after' | 'limit'>;
 
-async function readFilters({ access, management }: Storage, options: ListRequestsOptions): Promise<Filters> {
-  const { model, provider, key, member, workspace, session, externalUser, failed, since, until } = options;
+async function readListOptions({ access, management }: Storage, options: ListRequestsOptions): Promise<EntryFilters> {
+  const { key, member, workspace, session, externalUser, failed, since, until } = options;
+  const fromMs = since === undefined ? undefined : readTimeOption('--since', since).startMs;
+  const toMs = until === undefined ? undefined : readTimeOption('--until', until).endMs;
+  if (fromMs !== undefined && toMs !== undefined && fromMs >= toMs) {
+    throw new CommandError(`--until ${until}: give a time after --since.`);
+  }
   return {
-    model,
-    provider,
+    ...readFilters(readOptions(options)),
     memberId: member,
     sessionId: session,
     endUser: externalUser,
@@ -82,9 +101,37 @@ async function readFilters({ access, management }: Storage, options: ListRequest
     ...(workspace !== undefined && {
       workspaceId: (await resolveWorkspace(management, workspace)).id,
     }),
-    ...(since !== undefined && { fromMs: readTimeOption('--since', since).startMs }),
-    ...(until !== undefined && { toMs: readTimeOption('--until', until).endMs }),
+    fromMs,
+    toMs,
   };
+}
+
+/** Reads options by the names of the parameters of the API: `min_cost` is `--min-cost`. */
+const readOptions = (options: ListRequestsOptions): FilterReader => ({
+  text(name) {
+    const option = name.replaceAll(/_./g, (part) => part[1]!.toUpperCase()) as keyof ListRequestsOptions;
+    const value = options[option];
+    return typeof value === 'string' && value !== '' ? value : undefined;
+  },
+  refuse(name, value, rule) {
+    throw new CommandError(`--${name.replaceAll('_', '-')} ${value}: give ${rule.replaceAll('`', '')}.`);
+  },
+});
+
+/** Reads `--sort` and `--order`. */
+function readOrder({ sort, order, follow }: ListRequestsOptions, { fromMs }: EntryFilters): ListOptions {
+  const by = entryOrders.find((word) => word === (sort ?? 'time'));
+  if (by === undefined) throw new CommandError(`--sort ${sort}: give one of ${entryOrders.join(', ')}.`);
+  if (order !== undefined && order !== 'asc' && order !== 'desc') {
+    throw new CommandError(`--order ${order}: give one of asc, desc.`);
+  }
+  if (follow && (sort !== undefined || order !== undefined)) {
+    throw new CommandError('--follow prints requests in the order in which they end. Omit --sort and --order.');
+  }
+  if (by !== 'time' && fromMs === undefined) {
+    throw new CommandError(`--sort ${by} reads a whole time range. Give its beginning with --since.`);
+  }
+  return { order: by, isAscending: order === 'asc' };
 }
 
 function readLimit(text = '20'): number {
@@ -93,40 +140,42 @@ function readLimit(text = '20'): number {
   return limit;
 }
 
-/** Reads pages until there are enough entries. @returns the oldest first */
-async function readRecent(
+/** Reads pages until there are enough entries. */
+async function readPages(
   { ledger }: Pick<Storage, 'ledger'>,
-  query: Filters,
+  query: ListOptions,
   limit: number,
 ): Promise<RecordedEntry[]> {
   const entries: RecordedEntry[] = [];
-  for (let before: string | undefined; ; ) {
-    const page = await ledger.listRecent({ ...query, before, limit: limit - entries.length });
+  for (let after: string | undefined; ; ) {
+    const page = await ledger.listPage({ ...query, after, limit: limit - entries.length });
+    if (page.isTooLarge) {
+      const most = MAX_ORDERED.toLocaleString('en-US');
+      throw new CommandError(
+        `--sort ${query.order}: the time range has more than ${most} requests. Give a later --since.`,
+      );
+    }
     entries.push(...page.entries);
-    before = page.next;
-    if (before === undefined || entries.length >= limit) return entries.reverse();
+    after = page.next;
+    if (after === undefined || entries.length >= limit) return entries;
   }
 }
 
 /** Prints the last requests as lines. Then prints a line for each request that ends, until the output is closed. */
 async function followRequests(
   terminal: Terminal,
-  storage: Storage,
-  { query, limit, json }: { query: Filters; limit: number; json: boolean },
+  { ledger }: Storage,
+  { filters, limit, json }: { filters: EntryFilters; limit: number; json: boolean },
 ): Promise<void> {
   const write = (entry: RecordedEntry): string =>
     json
       ? JSON.stringify(writeLedgerEntry(entry))
       : `${formatRequestLine(createLine(entry), { hasColors: hasColors(terminal) })}  ${entry.id.slice(-ID_END)}`;
-  let seen: ReadonlySet<string> | undefined;
-  while (!terminal.closed?.aborted) {
-    const fromMs = Math.max(query.fromMs ?? 0, currentTimeMs() - FOLLOW_BACK_MS);
-    const recent = await readRecent(storage, { ...query, fromMs }, MAX_LIMIT);
-    const next = seen ? recent.filter(({ id }) => !seen!.has(id)) : recent.slice(-limit);
-    if (next.length > 0) terminal.stdout.write(`${next.map(write).join('\n')}\n`);
+  const readLast = async () => (await readPages({ ledger }, filters, limit)).reverse();
+  const signal = terminal.closed ?? new AbortController().signal;
+  for await (const { entries } of followEntries({ ledger, filters, readLast, signal })) {
+    if (entries.length > 0) terminal.stdout.write(`${entries.map(({ entry }) => write(entry)).join('\n')}\n`);
     await terminal.stdout.drain?.(); // a paused pager must not fill the memory
-    seen = new Set(recent.map(({ id }) => id));
-    await delay(FOLLOW_MS, undefined, { signal: terminal.closed }).catch(() => {}); // the loop ends
   }
 }
 
@@ -239,12 +288,12 @@ async function findRequest({ ledger }: Storage, wanted: string | undefined): Pro
   const exact = wanted === undefined ? undefined : await ledger.find(undefined, wanted);
   if (exact) return exact;
   if (wanted === undefined || !/^[\w-]{4,}$/.test(wanted)) {
-    const [newest] = wanted === undefined ? await readRecent({ ledger }, {}, 1) : [];
+    const [newest] = wanted === undefined ? await readPages({ ledger }, {}, 1) : [];
     if (newest) return newest;
     throw new CommandError(wanted === undefined ? 'There are no requests yet.' : describeUnknown(wanted));
   }
   // An end as long as the shown one is unique in practice, so the search need not read the whole ledger.
-  const found = await readRecent({ ledger }, { idEnd: wanted }, wanted.length < ID_END ? 2 : 1);
+  const found = await readPages({ ledger }, { idEnd: wanted }, wanted.length < ID_END ? 2 : 1);
   if (found.length === 1) return found[0]!;
   throw new CommandError(
     found.length === 0

@@ -62,7 +62,7 @@ export function createTimedId(prefix: string): string {
 /** The beginning of the ids that `createTimedId` creates at a time. Ids of later times sort after it. */
 export function timedPrefix(prefix: string, ms: number): string {
   let text = '';
-  for (let rest = Math.max(0, ms), place = 0; place < 8; place++) {
+  for (let rest = Math.max(0, Math.floor(ms)), place = 0; place < 8; place++) {
     text = String.fromCharCode(alphabet[rest % 62]!) + text;
     rest = Math.floor(rest / 62);
   }

@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { createTimedId } from '../../src/domain/ids.ts';
 import type { LedgerEntry } from '../../src/domain/ledger-entry.ts';
 import { createTestEntry } from '../../src/platform/storage/contract/samples.ts';
 import type { TestGateway } from '../../src/testing/index.ts';
@@ -36,9 +35,7 @@ export function expectIssues(answer: Answer, issues: Record<string, string>): vo
 
 /** Records entries as if they were requested at their time. */
 export const book = (gateway: TestGateway, ...entries: Partial<LedgerEntry>[]): Promise<void> =>
-  gateway.gateway.storage.ledger.append(
-    entries.map((fields) => createTestEntry({ id: createTimedId('gen-'), workspaceId: main, ...fields })),
-  );
+  gateway.gateway.storage.ledger.append(entries.map((fields) => createTestEntry({ workspaceId: main, ...fields })));
 
 /** Returns the last audit entries, newest first. */
 export async function auditOf(ask: ReturnType<typeof manage>, count: number): Promise<Json[]> {

@@ -1,23 +1,27 @@
-import { GatewayError } from '../../domain/errors.ts';
-import { generationOutcomes, type RecordedEntry } from '../../domain/ledger-entry.ts';
-import { parseUtcTime } from '../../domain/parse-utc-time.ts';
-import { callStore } from '../../platform/storage/call-store.ts';
-import type { RecentQuery } from '../../platform/storage/ports/entries.ts';
-import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
-import { type HashEndUser, readEndUser } from '../management/read-end-user.ts';
-import { type QueryReader, readQuery } from '../management/read-query.ts';
-import type { ManagementHandler } from '../management/route.ts';
+import { invalidRequest } from '../../domain/errors.ts';
+import type { RecordedEntry } from '../../domain/ledger-entry.ts';
 import { writeGeneration } from '../../management/generations/write-generation.ts';
+import { callStore } from '../../platform/storage/call-store.ts';
+import { entryOrders, MAX_ORDERED } from '../../platform/storage/ports/entries.ts';
+import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
+import type { HashEndUser } from '../management/read-end-user.ts';
+import { readQuery } from '../management/read-query.ts';
+import type { ManagementHandler } from '../management/route.ts';
+import { readCursor, writeCursor } from './cursor.ts';
+import { readListFilters, readTimeRange } from './read-list-query.ts';
 
 export interface ListGenerationsParts {
-  ledger: Pick<LedgerStore, 'listRecent'>;
+  ledger: Pick<LedgerStore, 'listPage' | 'count'>;
   /** Resolves when every generation so far is in the store. */
   flushLedger: () => Promise<void>;
   hashEndUser: HashEndUser;
 }
 
+/** `next` of a page: an id, after a value in an order by value. */
+const positionShape = /^(?:-?\d{1,18}:)?[\w-]{1,100}$/;
+
 /**
- * `GET /generations`: recent generations, the newest first. A management key sees all, an inference key those of its
+ * `GET /generations`: generations, the newest first. A management key sees all, an inference key those of its
  * workspace.
  *
  * @see docs/reference/management.md#generations
@@ -29,67 +33,49 @@ export function createListGenerationsHandler({
 }: ListGenerationsParts): ManagementHandler {
   return async function listGenerations(request) {
     const caller = request.caller!;
-    const seesAll = caller.kind === 'management';
-    const query = readQuery(request, (reader) => ({
-      ...readFilters(reader, hashEndUser, seesAll ? undefined : caller.workspaceId),
-      before: reader.text('cursor'),
-      limit: reader.integer('limit', { min: 1, max: 100, byDefault: 50 }),
-    }));
-    const isForeign = query.workspaceId !== undefined && query.workspaceId !== caller.workspaceId;
-    if (!seesAll && isForeign) {
-      throw new GatewayError(
-        'permission_denied',
-        'An inference key can list only the generations of its own workspace.',
-      );
+    const { query, limit, after, counts } = readQuery(
+      request,
+      (reader) => {
+        const order = reader.word('sort', entryOrders) ?? 'time';
+        const query = {
+          list: 'generations' as const,
+          ...readListFilters(reader, caller, hashEndUser),
+          ...readTimeRange(reader),
+          order,
+          isAscending: reader.word('order', ['asc', 'desc']) === 'asc',
+        };
+        return {
+          query,
+          limit: reader.integer('limit', { min: 1, max: 100, byDefault: 50 }),
+          after: readCursor(reader, query, { name: 'cursor', text: reader.text('cursor'), shape: positionShape }),
+          counts: reader.word('count', ['true', 'false']) === 'true',
+        };
+      },
+      { isStrict: true },
+    );
+    if (query.order !== 'time' && query.fromMs === undefined) {
+      const message = `\`sort=${query.order}\` reads the whole time range, so it needs the beginning of it.`;
+      throw invalidRequest([{ path: 'since', message }]);
     }
-    const isIntern = caller.internId !== undefined; // it sees its own
-    if (isIntern && query.keyHash !== undefined && query.keyHash !== caller.keyHash) {
-      throw new GatewayError('permission_denied', 'The key of an intern can list only its own generations.');
-    }
-    const { entries, next } = await callStore(async () => {
+    const { list: _, ...filters } = query;
+    const [page, total] = await callStore(async () => {
       await flushLedger();
-      return ledger.listRecent({
-        ...query,
-        ...(!seesAll && { workspaceId: caller.workspaceId }),
-        ...(isIntern && { keyHash: caller.keyHash }),
-      });
+      return Promise.all([ledger.listPage({ ...filters, limit, after }), counts ? ledger.count(filters) : undefined]);
     });
-    return { data: entries.map((entry) => writeListed(entry, seesAll)), next_cursor: next ?? null };
+    if (page.isTooLarge) {
+      const message = `The time range has more than ${MAX_ORDERED.toLocaleString('en-US')} requests, which is too many for \`sort=${query.order}\`. Send a later \`since\` or an earlier \`until\`.`;
+      throw invalidRequest([{ path: 'since', message }]);
+    }
+    return {
+      data: page.entries.map((entry) => writeListed(entry, caller.kind === 'management')),
+      next_cursor: page.next === undefined ? null : writeCursor(query, page.next),
+      ...(total && { total_count: total.count, total_count_is_exact: total.isExact }),
+    };
   };
-}
-
-/** @param own the workspace of a caller that sees only one */
-function readFilters(
-  reader: QueryReader,
-  hashEndUser: HashEndUser,
-  own: string | undefined,
-): Omit<RecentQuery, 'before' | 'limit'> {
-  const outcome = reader.word('outcome', generationOutcomes);
-  const workspaceId = reader.text('workspace_id');
-  return {
-    fromMs: readTime(reader, 'since'),
-    toMs: readTime(reader, 'until'),
-    model: reader.text('model'),
-    provider: reader.text('provider'),
-    outcomes: outcome && [outcome],
-    keyHash: reader.shaped('api_key_hash', /^[0-9a-f]{64}$/, 'the hash of a key: 64 lower-case hex digits'),
-    memberId: reader.text('user_id'),
-    workspaceId,
-    sessionId: reader.text('session_id'),
-    endUser: readEndUser(reader, hashEndUser, workspaceId ?? own),
-  };
-}
-
-function readTime(reader: QueryReader, name: string): number | undefined {
-  const text = reader.text(name);
-  if (text === undefined) return undefined;
-  const ms = parseUtcTime(text);
-  if (ms === undefined) reader.refuse(name, text, 'a date like 2026-10-31, or a time like 2026-10-31T12:00:00Z');
-  return ms;
 }
 
 /** A generation, and what identifies its request. The keys and members of a workspace are for management keys. */
-const writeListed = (entry: RecordedEntry, seesAll: boolean): Record<string, unknown> => ({
+export const writeListed = (entry: RecordedEntry, seesAll: boolean): Record<string, unknown> => ({
   ...writeGeneration(entry),
   requested_model: entry.requestedModel,
   outcome: entry.outcome,

@@ -144,6 +144,8 @@ export const generationList = Type.Object({
     ),
   ),
   next_cursor: textOrNull,
+  total_count: Type.Optional(Type.Integer()),
+  total_count_is_exact: Type.Optional(flag),
 });
 
 export const generationContent = inData(

@@ -5,6 +5,7 @@ import { createContentHandler } from '../../api/generation/content.ts';
 import { createFeedbackHandlers } from '../../api/generation/feedback.ts';
 import { createGenerationHandler } from '../../api/generation/handler.ts';
 import { createListGenerationsHandler } from '../../api/generation/list.ts';
+import { createLiveGenerationsHandler } from '../../api/generation/live.ts';
 import type { ApiParts } from '../../api/routes.ts';
 import { type PrimaryService, serviceNames } from '../../workers/services.ts';
 import { findVendorAccount } from '../find-vendor-account.ts';
@@ -19,7 +20,7 @@ export interface Records {
 
 /** Opens the APIs of stored records. */
 export function openRecords(base: Base, live: LiveModels, { hashEndUser }: Pick<Inference, 'hashEndUser'>): Records {
-  const { config, storage, accounting, accounts, files, management } = base;
+  const { config, storage, accounting, accounts, files, management, state } = base;
   const { ledger, contents } = accounting;
   const primary = base.options.slot?.primary.use<PrimaryService>(serviceNames.primary);
 
@@ -41,6 +42,14 @@ export function openRecords(base: Base, live: LiveModels, { hashEndUser }: Pick<
         findGeneration: createGenerationHandler((workspaceId, id) => lookTwice(() => ledger.find(workspaceId, id))),
         listGenerations: createListGenerationsHandler({ ledger: storage.ledger, flushLedger: flushAll, hashEndUser }),
         showAnalytics: createAnalyticsHandler({ ledger: storage.ledger, flushLedger: flushAll }),
+        liveGenerations: createLiveGenerationsHandler({
+          ledger: storage.ledger,
+          flushLedger: flushAll,
+          hashEndUser,
+          findCaller: accounts.access.findCaller,
+          isDraining: () => state.phase !== 'serving',
+          keepAliveMs: () => config().server.keep_alive_comment_ms,
+        }),
         findContent: createContentHandler((id) => lookTwice(() => contents.find(id))),
         ...createFeedbackHandlers({ contents: storage.contents, flushLedger: flushAll }),
       },

@@ -2,6 +2,7 @@ import { WEB_SEARCH } from '../../domain/charge.ts';
 import { type RecordedEntry, settledCost } from '../../domain/ledger-entry.ts';
 import { usdOf } from '../../metering/cost.ts';
 import { writeHistoryParts } from './write-attempts.ts';
+import { finishReasons } from './read-filters.ts';
 
 /** Fields of the interface that the ledger does not have. */
 const absentFields = {
@@ -34,7 +35,7 @@ export function writeGeneration(entry: RecordedEntry) {
     provider_name: entry.provider,
     streamed: entry.streamed,
     cancelled: entry.outcome === 'cancelled',
-    finish_reason: entry.outcome === 'completed' ? 'stop' : entry.outcome,
+    finish_reason: finishReasons[entry.outcome],
     status: entry.status,
     error_type: entry.errorType,
     tokens_prompt: entry.inputTokens,

@@ -8,6 +8,7 @@ import { testContents } from './contract/contents.ts';
 import { testCorrections } from './contract/corrections.ts';
 import { testCredits } from './contract/credits.ts';
 import { testEntries } from './contract/entries.ts';
+import { testEntryFeed } from './contract/entry-feed.ts';
 import { testEntryLists } from './contract/entry-lists.ts';
 import { testFeedback } from './contract/feedback.ts';
 import { testFiles } from './contract/files.ts';
@@ -90,6 +91,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     testChanges(pair);
     testEntries(pair);
     testEntryLists(pair);
+    testEntryFeed(pair);
     testCorrections(pair);
     testSpending(pair);
     testActivity(pair);

@@ -23,17 +23,11 @@ import { createInternStore } from './tables/interns.ts';
 import { createJobStore } from './tables/jobs.ts';
 import { listAppliedGuardrails } from './tables/guardrails.ts';
 import { listBootstrapKeys, listKeyRows, markBootstrapKey, putKey, setKeyDisabled } from './tables/keys.ts';
-import {
-  appendEntries,
-  correctEntries,
-  findEntry,
-  listEntries,
-  listRecentEntries,
-  readTotals,
-  readTraffic,
-} from './tables/ledger.ts';
+import { appendEntries, correctEntries, findEntry, listEntries, readTotals, readTraffic } from './tables/ledger.ts';
 import { listMembers, listMemberships, putMember, setMemberRates, setMemberships } from './tables/members.ts';
 import { createPassageStore } from './tables/passages.ts';
+import { readFeedEnd, readNewEntries } from './tables/entry-feed.ts';
+import { countEntries, listEntryPage } from './tables/entry-pages.ts';
 import { listDesignatedPresets, readPresetSettings } from './tables/presets.ts';
 import { readAccessRevision, readReductions } from './tables/revisions.ts';
 import { foldSpendingRows, readSpending } from './tables/spending.ts';
@@ -96,7 +90,10 @@ export async function createSqlStorage(
       append: async (entries) => rollups.keep(await append(entries)),
       find: (workspaceId, id) => findEntry(db, workspaceId, id),
       list: (query) => listEntries(db, query),
-      listRecent: (query) => listRecentEntries(db, query),
+      listPage: (query) => listEntryPage(reports, query),
+      count: (filters) => countEntries(reports, filters),
+      readNew: (query) => readNewEntries(reports, query),
+      readEnd: () => readFeedEnd(reports),
       correct: async (corrections, atMs) => {
         const { count, batch } = await correctEntries(db, corrections, atMs);
         rollups.keep(batch);

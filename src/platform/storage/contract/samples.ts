@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createId } from '../../../domain/ids.ts';
+import { createId, timedPrefix } from '../../../domain/ids.ts';
 import type { LedgerEntry, LedgerLine } from '../../../domain/ledger-entry.ts';
 import { noRateLimits } from '../../../domain/rate-limits.ts';
 import type { AuditEvent } from '../ports/audit.ts';
@@ -75,9 +75,12 @@ export const happening = (fields: Partial<AuditEvent> = {}): AuditEvent => ({
 /** Days around that of test entries. */
 export const testDays = { fromMs: 20_700 * 86_400_000, toMs: 20_800 * 86_400_000 };
 
+/** Creates a unique id of an entry of this time. */
+export const createEntryId = (ms: number): string => `${timedPrefix('gen-', ms)}${createId('').slice(0, 16)}`;
+
 /** Creates a unique entry. `fields` replace its fields. */
 export const createTestEntry = (fields: Partial<LedgerEntry> = {}): LedgerEntry => ({
-  id: createId('gen-'),
+  id: createEntryId(fields.createdAtMs ?? 1_790_000_000_123),
   createdAtMs: 1_790_000_000_123,
   workspaceId: randomUUID(),
   keyHash: 'a'.repeat(64),

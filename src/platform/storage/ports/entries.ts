@@ -1,4 +1,5 @@
 import type { LedgerEntry, RecordedEntry } from '../../../domain/ledger-entry.ts';
+import type { Tags } from '../../../domain/tags.ts';
 
 /** Ledger entries and their corrections. */
 export interface EntryStore {
@@ -11,10 +12,14 @@ export interface EntryStore {
   find(workspaceId: string | undefined, id: string): Promise<RecordedEntry | undefined>;
   /** Lists entries with their corrections applied, the oldest first. */
   list(query: EntryQuery): Promise<RecordedEntry[]>;
-  /**
-   * Lists one page of matching entries with their corrections, the newest first. Reads a bounded part of the ledger.
-   */
-  listRecent(query: RecentQuery): Promise<RecentPage>;
+  /** Lists one page of matching entries with their corrections. Reads a bounded part of the ledger. */
+  listPage(query: EntryPageQuery): Promise<EntryPage>;
+  /** Counts matching entries. Reads a bounded part of the ledger, the newest first. */
+  count(filters: EntryFilters): Promise<EntryCount>;
+  /** Reads entries in the order in which any process recorded them. None is skipped. Reads a bounded part of the ledger. */
+  readNew(query: NewEntriesQuery): Promise<NewEntries>;
+  /** Returns a place before all entries that are recorded later. A few of the last ones can follow it, too. */
+  readEnd(): Promise<string>;
   /**
    * Records corrections, all or none of them, as separate entries on the day of the entry that they correct. Skips
    * entries that were corrected since they were read.
@@ -40,10 +45,8 @@ export interface EntryQuery {
   limit: number;
 }
 
-/** Filters of `listRecent`. An absent filter matches every entry. */
-export interface RecentQuery {
-  /** `next` of the previous page. */
-  before?: string | undefined;
+/** Conditions on entries. An absent one matches every entry. */
+export interface EntryFilters {
   /** Unix milliseconds, inclusive. */
   fromMs?: number | undefined;
   /** Unix milliseconds, exclusive. */
@@ -56,20 +59,75 @@ export interface RecentQuery {
   /** Id or display name. */
   provider?: string | undefined;
   outcomes?: readonly LedgerEntry['outcome'][] | undefined;
+  /** The first and the last status. */
+  statuses?: readonly [number, number] | undefined;
+  errorType?: string | undefined;
+  /** The type of a server tool that was called, or the name of a charge. */
+  tool?: string | undefined;
+  /** The entry has all of them. */
+  tags?: Tags | undefined;
+  /** Includes corrections. An entry without a known price is in no range. */
+  minCostNanoUsd?: bigint | undefined;
+  maxCostNanoUsd?: bigint | undefined;
+  minDurationMs?: number | undefined;
+  maxDurationMs?: number | undefined;
+  streamed?: boolean | undefined;
+  /** Whether a part of the input came from a cache. */
+  cached?: boolean | undefined;
   sessionId?: string | undefined;
   /** The keyed hash of the end user's id. */
   endUser?: string | undefined;
   /** The last characters of the id. */
   idEnd?: string | undefined;
+}
+
+/** The values that order a list. Entries with the same cost or duration are in the order of their time. */
+export const entryOrders = ['time', 'cost', 'duration'] as const;
+
+export interface EntryPageQuery extends EntryFilters {
+  /** Absent: `time`. An unknown price counts as the recorded cost. */
+  order?: (typeof entryOrders)[number] | undefined;
+  /** Whether the smallest value is first. Absent: the largest is, so the newest entry. */
+  isAscending?: boolean | undefined;
+  /** `next` of the previous page. */
+  after?: string | undefined;
   /** At least 1. */
   limit: number;
 }
 
-export interface RecentPage {
+export interface EntryPage {
   /** May be fewer than the limit, or none, although there are more. */
   entries: RecordedEntry[];
-  /** Used as `before` of the next page. Undefined: this is the last page. */
+  /** Used as `after` of the next page. Undefined: this is the last page. */
   next: string | undefined;
+  /** Set if the time range has too many entries for an order by cost or duration. The page is empty then. */
+  isTooLarge?: boolean;
+}
+
+/** Maximum entries of a time range that can be ordered by cost or duration, whether or not they match. */
+export const MAX_ORDERED = 500_000;
+
+export interface EntryCount {
+  count: number;
+  /** False: the ledger has more entries than were read, so there are at least this many. */
+  isExact: boolean;
+}
+
+export interface NewEntriesQuery {
+  filters: EntryFilters;
+  /** From `readEnd`, or `position` of the previous read. */
+  after: string;
+  /** At least 1. */
+  limit: number;
+}
+
+export interface NewEntries {
+  /** In the order in which they were recorded, each with the place after it. */
+  entries: { entry: RecordedEntry; position: string }[];
+  /** The place after all entries that were read, also those that do not match. */
+  position: string;
+  /** Whether there were no more entries. */
+  isAtEnd: boolean;
 }
 
 /** Amounts to add to an entry, as it was read. Negative: the entry cost too much. */

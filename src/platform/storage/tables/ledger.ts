@@ -2,7 +2,7 @@ import { type Insertable, type Selectable, sql } from 'kysely';
 import type { RecordedEntry, LedgerEntry } from '../../../domain/ledger-entry.ts';
 import type { Tags } from '../../../domain/tags.ts';
 import type { LedgerTotals, TrafficRow } from '../ports/activity.ts';
-import type { Correction, EntryQuery, RecentPage, RecentQuery } from '../ports/entries.ts';
+import type { Correction, EntryQuery } from '../ports/entries.ts';
 import { readFlag, readNullableNumber, readNumber, writeFlag, writeNullableText, writeTextColumn } from './columns.ts';
 import type { Database, LedgerTable } from './database.ts';
 import { addLines, insertLines } from './ledger-lines.ts';
@@ -187,67 +187,6 @@ export async function listEntries(db: Database, { after, limit, ...query }: Entr
   );
 }
 
-/**
- * Maximum slices that one page of `listRecent` reads. Otherwise a filter with few matches would read the whole ledger.
- */
-const MAX_SLICES = 25;
-
-/** Reads a page of entries with their corrections, the newest first. */
-export async function listRecentEntries(db: Database, query: RecentQuery): Promise<RecentPage> {
-  const {
-    before,
-    limit,
-    fromMs = 0,
-    toMs,
-    workspaceId,
-    keyHash,
-    memberId,
-    model,
-    provider,
-    outcomes,
-    sessionId,
-    endUser,
-    idEnd,
-  } = query;
-  const from = BigInt(Math.round(fromMs));
-  const ids: string[] = [];
-  let slices = 0;
-  let next: string | undefined;
-  await walkSlices(db, { sinceMs: from, before }, async (slice, nextSlice) => {
-    let asked = slice
-      .select('id')
-      .where('corrects', 'is', null)
-      .orderBy('id', 'desc')
-      .limit(limit + 1 - ids.length);
-    if (from > 0n) asked = asked.where('created_at_ms', '>=', from);
-    if (toMs !== undefined) asked = asked.where('created_at_ms', '<', BigInt(Math.round(toMs)));
-    if (workspaceId !== undefined) asked = asked.where('workspace_id', '=', writeTextColumn(workspaceId));
-    if (keyHash !== undefined) asked = asked.where('key_hash', '=', writeTextColumn(keyHash));
-    if (memberId !== undefined) asked = asked.where('member_id', '=', writeTextColumn(memberId));
-    if (sessionId !== undefined) asked = asked.where('session_id', '=', writeTextColumn(sessionId));
-    if (endUser !== undefined) asked = asked.where('end_user', '=', writeTextColumn(endUser));
-    if (outcomes !== undefined) asked = asked.where('outcome', 'in', outcomes);
-    if (idEnd !== undefined) asked = asked.where(readEnd(idEnd), '=', writeTextColumn(idEnd));
-    for (const [text, columns] of [
-      [model, ['model', 'requested_model']],
-      [provider, ['provider', 'provider_id']],
-    ] as const) {
-      if (text !== undefined)
-        asked = asked.where((row) => row.or(columns.map((column) => row(column, '=', writeTextColumn(text)))));
-    }
-    ids.push(...(await asked.execute()).map((row) => row.id));
-    slices++;
-    const hasMore = ids.length > limit;
-    next = hasMore ? ids[limit - 1] : nextSlice;
-    return !hasMore && slices < MAX_SLICES;
-  });
-  const entries = await readEntries(db, ids.slice(0, limit).reverse());
-  return { entries: entries.reverse(), next };
-}
-
-/** The end of an id that is as long as a text. */
-const readEnd = (text: string) => sql<string>`substr(id, length(id) - ${sql.lit(text.length - 1)})`;
-
 /** Reads entries and corrections for the sums. One that was deleted is left out. */
 export async function readEntriesById(db: Database, ids: readonly string[]): Promise<RollupBatch['added']> {
   const rows = await db.selectFrom('ledger').selectAll().where('id', 'in', ids).execute();
@@ -261,16 +200,24 @@ export async function readEntriesById(db: Database, ids: readonly string[]): Pro
   );
 }
 
-/** @param ids in their order */
-async function readEntries(db: Database, ids: readonly string[]): Promise<RecordedEntry[]> {
+/** Reads entries with their corrections. @param ids in their order */
+export async function readEntries(db: Database, ids: readonly string[]): Promise<RecordedEntry[]> {
   if (ids.length === 0) return [];
+  const values = sql<{ id: string }>`(values ${sql.join(ids.map((id) => sql`(${id})`))})`;
   const rows = await db
-    .selectFrom('ledger')
-    .selectAll()
-    .where((row) => row.or([row('id', 'in', ids), row('corrects', 'in', ids)]))
-    .where('id', '>=', ids[0]!)
-    .where('id', '<', `${ids.at(-1)!}${firstAfter}`)
-    .orderBy('id')
+    .with('wanted(id)', () => values)
+    .selectFrom('wanted')
+    // A range for each entry, because all of them can be far apart.
+    .innerJoin('ledger', (join) =>
+      join
+        .onRef('ledger.id', '>=', 'wanted.id')
+        .on('ledger.id', '<', sql<string>`wanted.id || ${firstAfter}`)
+        .on((row) =>
+          row.or([row('ledger.id', '=', row.ref('wanted.id')), row('ledger.corrects', '=', row.ref('wanted.id'))]),
+        ),
+    )
+    .selectAll('ledger')
+    .orderBy('ledger.id')
     .execute();
   const booked = readRecorded(rows);
   await addLines(db, booked);

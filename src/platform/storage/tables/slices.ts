@@ -45,9 +45,49 @@ export async function walkSlices(
   }
 }
 
-function openSlice(db: Database, { from, before }: { from?: string | undefined; before: string | undefined }) {
+/** A range of ids, and the direction of a walk through it. An absent end is open. */
+export interface IdRange {
+  from?: string | undefined;
+  /** Only later ids than this one. */
+  after?: string | undefined;
+  before?: string | undefined;
+  isAscending?: boolean | undefined;
+}
+
+/** Entries of a slice of `walkRange`, which does not run on the thread that serves requests. */
+const ROWS_PER_LARGE_SLICE = 10_000;
+
+/**
+ * Reads a range of the ledger slice by slice, from the end or from the beginning.
+ *
+ * @param visit receives a query over the slice, and the id at which the next slice begins; returns false to stop
+ */
+export async function walkRange(
+  db: Database,
+  range: IdRange,
+  visit: (slice: ReturnType<typeof openSlice>, next: string | undefined) => Promise<unknown>,
+): Promise<void> {
+  const { isAscending = false } = range;
+  for (let rest = range; ; ) {
+    const edge = await openSlice(db, rest)
+      .select('id')
+      .orderBy('id', isAscending ? 'asc' : 'desc')
+      .limit(1)
+      .offset(ROWS_PER_LARGE_SLICE - 1)
+      .executeTakeFirst();
+    const slice = openSlice(db, isAscending ? { ...rest, to: edge?.id } : { ...rest, ...(edge && { from: edge.id }) });
+    const goesOn = await visit(slice, edge?.id);
+    if (edge === undefined || goesOn === false) return;
+    rest = isAscending ? { ...rest, from: undefined, after: edge.id } : { ...rest, before: edge.id };
+    await nextTurn();
+  }
+}
+
+function openSlice(db: Database, { from, after, before, to }: IdRange & { to?: string | undefined }) {
   let slice = db.selectFrom('ledger');
   if (from !== undefined) slice = slice.where('id', '>=', from);
+  if (after !== undefined) slice = slice.where('id', '>', after);
   if (before !== undefined) slice = slice.where('id', '<', before);
+  if (to !== undefined) slice = slice.where('id', '<=', to);
   return slice;
 }
