@@ -15,7 +15,7 @@ import pg from 'pg';
 import { timedPrefix } from '../src/domain/ids.ts';
 import { openTimeZone, splitRange, startOfDayIn } from '../src/domain/time-zone.ts';
 import { createTestEntry } from '../src/platform/storage/contract/samples.ts';
-import type { RecentQuery } from '../src/platform/storage/ports/entries.ts';
+import type { EntryPageQuery } from '../src/platform/storage/ports/entries.ts';
 import type { UsageQuery } from '../src/platform/storage/ports/usage.ts';
 import { openPostgresStorage } from '../src/platform/storage/postgres/open.ts';
 import { openSqliteStorage } from '../src/platform/storage/sqlite/open.ts';
@@ -154,12 +154,16 @@ const reports: Record<string, UsageQuery> = {
   'year by day with durations, Berlin': report('Europe/Berlin', { histograms: true }),
 };
 
-const lists: Record<string, Omit<RecentQuery, 'limit'>> = {
+const lists: Record<string, Omit<EntryPageQuery, 'limit'>> = {
   'list, newest': {},
   'list, one key': { keyHash: keyOf(7) },
   'list, one model': { model: 'acme/model-7' },
   'list, failed': { outcomes: ['failed'] },
   'list, one old session': { sessionId: 'session-1000' },
+  'list, a tag without requests': { tags: { team: 'nowhere' } },
+  'list, a status without requests': { statuses: [418, 418] },
+  'list, an unusual cost': { minCostNanoUsd: 1_000_000_000_000n },
+  'list, a long duration': { minDurationMs: 1_000_000_000 },
 };
 
 for (const name of options.stores.split(',')) {
@@ -190,7 +194,7 @@ for (const name of options.stores.split(',')) {
       console.log(`${title.padEnd(40)} ${await time(() => ledger.readUsage(query))}`);
     }
     for (const [title, query] of Object.entries(lists)) {
-      console.log(`${title.padEnd(40)} ${await time(() => ledger.listRecent({ ...query, limit: 50 }))}`);
+      console.log(`${title.padEnd(40)} ${await time(() => ledger.listPage({ ...query, limit: 50 }))}`);
     }
     await storage.close();
     await store.remove();
