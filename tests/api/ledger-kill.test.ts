@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { expectSums } from '../../src/platform/storage/contract/usage.ts';
 import { type ScriptedResponse, json } from '../../src/testing/scripted-responses.ts';
 import { isFull } from '../../src/testing/full.ts';
 import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
@@ -133,6 +134,8 @@ async function killAgainAndAgain(store: Store): Promise<void> {
   }
   next.process.kill('SIGKILL');
   const last = await testGateway(config, dataDir);
+  const { ledger } = last.gateway.storage;
+  await expectSums(ledger, (await ledger.readTotals()).entries);
   await last.close({ keepData: true });
 
   expect(readdirSync(join(dataDir, 'journal'))).toEqual([]);

@@ -5,6 +5,7 @@ import { generationOutcomes, type LedgerEntry, type RecordedEntry } from '../../
 import type { Tags } from '../../../domain/tags.ts';
 import type { Correction } from '../ports/entries.ts';
 import { durationBoundsMs, type UsageDimension, type UsageQuery, type UsageRow } from '../ports/usage.ts';
+import type { Storage } from '../storage.ts';
 import { createTestEntry, createTestLine, type StoragePair } from './samples.ts';
 
 const DAY_MS = 86_400_000;
@@ -53,6 +54,18 @@ export function testUsage(pair: () => StoragePair): void {
       );
     });
   });
+}
+
+/** Expects that all sums are those of the ledger. @param requests number of entries */
+export async function expectSums(ledger: Storage['ledger'], requests: number): Promise<void> {
+  const days = (await ledger.readUsageDays())!;
+  let sum = 0;
+  for (let day = days.firstMs; day <= days.lastMs; day += DAY_MS) {
+    expect(await ledger.verifyUsage(day, false), 'rows that differ').toBe(0);
+    const rows = await ledger.readUsage({ boundsMs: [day, day + DAY_MS], groupBy: ['model'], only: {} });
+    sum += rows.reduce((total, row) => total + row.requests, 0);
+  }
+  expect(sum).toBe(requests);
 }
 
 const entryFields = fc

@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { writeSync } from 'node:fs';
-import { createId } from '../../../domain/ids.ts';
+import { createTimedId } from '../../../domain/ids.ts';
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
 import { openSqliteStorage } from './open.ts';
 
@@ -17,11 +17,13 @@ for (;;) {
   const entries = Array.from({ length: size }, () => makeEntry(workspaceId, size));
   await storage.ledger.append(entries);
   writeSync(1, `${entries.map((entry) => entry.id).join(' ')}\n`);
+  // A report raises the sums, so that a kill can happen meanwhile.
+  if (randomInt(3) === 0) storage.ledger.readUsage({ boundsMs: [0, 900_000], groupBy: [], only: {} }).catch(() => {});
 }
 
 function makeEntry(workspaceId: string, batchSize: number): LedgerEntry {
   return {
-    id: createId('gen-'),
+    id: createTimedId('gen-'),
     createdAtMs: Date.now(),
     workspaceId,
     keyHash: 'a'.repeat(64),

@@ -11,6 +11,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { isFull } from '../../../testing/full.ts';
 import { testStorage } from '../contract.ts';
 import { createTestEntry } from '../contract/samples.ts';
+import { expectSums } from '../contract/usage.ts';
 import { expectUpgrade } from '../migrations/upgrade-contract.ts';
 import type { Tables } from '../tables/database.ts';
 import { createEntryAppender } from './append-entries.ts';
@@ -224,6 +225,9 @@ describe('storage: sqlite alone', () => {
     expect(ask(path, 'select sum(cost_nano_usd) as sum from spending')).toEqual(
       ask(path, 'select sum(cost_nano_usd) as sum from ledger'),
     );
+    const storage = await openSqliteStorage(path);
+    await expectSums(storage.ledger, booked.length);
+    await storage.close();
     expect(ask(path, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   });
 });
