@@ -58,6 +58,8 @@ export interface Access {
    * @throws {GatewayError} `unavailable` after that time: a key may be revoked by now
    */
   checkFresh(graceMs: number): void;
+  /** Finds the caller of the first key if it is known and not valid. @param connection of the request */
+  findRejected(sent: readonly string[], connection: object): Caller | undefined;
   /** Age in ms of the keys in memory; at most about half a second while the store responds. */
   readonly ageMs: number;
   /** When the keys in memory were read, Unix milliseconds. */
@@ -292,6 +294,10 @@ export async function openAccess(
 
   return {
     authenticate,
+    findRejected([first], connection) {
+      const hash = first === undefined ? undefined : hashes.find(first, connection);
+      return hash === undefined || findValid(hash) ? undefined : callers.get(hash)?.caller;
+    },
     identify(sent, connection) {
       const first = requireHeader(sent[0]);
       const hash = hashes.find(first, connection);

@@ -94,6 +94,8 @@ export function serveRun<R extends RunBase>(
     const { settings, estimateTokens, writeRates = writeRateHeaders } = accepted;
     const { metadata, metadataField } = accepted;
     const tags = readTags(parts.tagKeys(), request.headers[TAGS_HEADER], metadata, metadataField);
+    request.requestedModel = settings.model ?? settings.models?.[0];
+    request.isStreamed = settings.stream === true;
     const demand = { model: settings.model, models: settings.models, isConcurrent: true, estimateTokens };
     const admitted = parts.admit(request.caller!, demand, request.generationId); // the route needs a key
     // A suspended function would keep the parts of the body that no later stage needs. This one is not suspended.

@@ -2,6 +2,7 @@ import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { formatUsd } from '../domain/format-usd.ts';
 import { type RecordedEntry, settledCost } from '../domain/ledger-entry.ts';
+import { readHistory } from '../domain/request-history.ts';
 import { usdOf } from '../metering/cost.ts';
 import { writeHistoryParts } from '../management/generations/write-attempts.ts';
 import { followEntries } from '../management/generations/follow.ts';
@@ -182,7 +183,7 @@ async function followRequests(
 const createLine = (entry: RecordedEntry): Parameters<typeof formatRequestLine>[0] => ({
   time: entry.createdAtMs,
   status: entry.status,
-  requested_model: entry.requestedModel,
+  requested_model: entry.requestedModel || (readHistory(entry.history)?.route ?? ''), // a rejected key names no model
   model: entry.model,
   provider: entry.provider,
   outcome: entry.outcome,
@@ -315,11 +316,13 @@ function describeRequest(
     entry.reasoningTokens > 0 ? `${count(entry.reasoningTokens)} of the output for reasoning` : [],
     entry.estimated ? 'estimated' : [],
   ].flat();
-  const rows: [string, string | null | undefined][] = [
+  const { error_message: message, rejected_route: rejectedRoute, omitted_requests: omitted } = writeHistoryParts(entry);
+  const rows: [string, string | false | null | undefined][] = [
     ['Id', entry.id],
     ['Time', new Date(entry.createdAtMs).toISOString()],
     ['Status', `${entry.status} (${entry.outcome})`],
-    ['Error', [entry.errorType, writeHistoryParts(entry).error_message].filter((text) => text).join(': ')],
+    ['Error', [entry.errorType, message].filter((text) => text).join(': ')],
+    ['Route', rejectedRoute],
     ['Requested', entry.requestedModel],
     ['Router', entry.router],
     ['Model', entry.model],
@@ -335,6 +338,11 @@ function describeRequest(
     ['Member', entry.memberId],
     ['Workspace', names.workspace ?? entry.workspaceId],
     ['Session', entry.sessionId],
+    [
+      'Left out',
+      omitted > 0 &&
+        `${count(omitted)} further rejected ${omitted === 1 ? 'request' : 'requests'} of the key in that minute`,
+    ],
   ];
   return rows.flatMap(([name, text]) => (text ? [[name, text]] : []));
 }

@@ -12,6 +12,7 @@ import { respond } from '../pipeline/respond.ts';
 import { createOpenMcp } from '../pipeline/tools/mcp/mcp-tools.ts';
 import { createInnerImage } from '../pipeline/create-inner-image.ts';
 import { createServerTools } from '../pipeline/tools/open-tools.ts';
+import type { RejectionLog } from '../metering/rejections.ts';
 import { estimateCost, estimateImagesCost, estimateInputCost } from '../pipeline/accounting/estimate-cost.ts';
 import { findTask } from '../pipeline/steps/find-task.ts';
 import type { MediaSource } from '../pipeline/attempts/inline-urls.ts';
@@ -64,6 +65,7 @@ export interface PipelinesParts extends Pick<ResponsePipeline, 'routingContext' 
   models: () => ConfiguredModels;
   discover: DiscoverModels;
   accounting: Accounting;
+  rejections: RejectionLog;
   /** The stored files of workspaces. */
   files: FileParts;
   /** Their texts. */
@@ -130,6 +132,7 @@ export function assemblePipelines(
     retry: createRetryParts(),
     begin: ledger.begin,
     record: ledger.record,
+    recordRejected: parts.rejections.note,
     region: () => config().server.region,
     findUnknownProviders: ({ request, caller }: Run | ImageRun | EmbeddingRun | RerankRun) =>
       findUnknownNames(request.provider, models().catalog.endpoints, caller.workspaceId),

@@ -5,6 +5,7 @@ import { type ApiParts, bindRoutes } from '../api/routes.ts';
 import { writeErrorEnvelope } from '../http/error-envelope.ts';
 import { createServer } from '../http/server.ts';
 import type { Base } from './open-base.ts';
+import { recordRejections } from './record-rejections.ts';
 import type { InternWing } from './wings/interns.ts';
 
 export interface EdgeParts extends Pick<InternWing, 'hosts' | 'findKey'> {
@@ -37,6 +38,7 @@ export function createEdge(base: Base, parts: EdgeParts): ReturnType<typeof crea
     corsOrigins: server.cors_origins,
     onRouting: parts.sockets.onRouting,
     receivedAt: telemetry.receivedAt,
+    onRejected: recordRejections(accounts.access, base.rejections),
     watchRoute: telemetry.watchRoute,
     writeError: forClients(writeErrorEnvelope),
     writeUnknownError: forClients(writeOpenAIError),

@@ -16,6 +16,7 @@ import type { Outbound } from '../platform/outbound/outbound.ts';
 import { isPretty } from '../platform/telemetry/log-format.ts';
 import { openTelemetry, type Telemetry } from '../platform/telemetry/telemetry.ts';
 import { withTimeout } from '../platform/with-timeout.ts';
+import { openRejectionLog, type RejectionLog } from '../metering/rejections.ts';
 import { Health } from '../routing/health.ts';
 import { InFlight } from '../routing/in-flight.ts';
 import { shareMemory } from '../routing/share-memory.ts';
@@ -54,6 +55,7 @@ export interface Base extends OpenedStore {
   /** The memory for the bodies of all requests in flight. */
   bodies: BodyBudget;
   accounting: Accounting;
+  rejections: RejectionLog;
   accounts: Accounts;
   telemetry: Telemetry;
   contentGuardrails: ContentGuardrails;
@@ -101,6 +103,12 @@ export async function openBase(
     },
     resources,
   );
+  const { ledger } = accounting;
+  const rejections = openRejectionLog(
+    (entry) => ledger.record(entry),
+    () => ledger.accepting,
+  );
+  resources.defer(() => rejections.close());
   const files = await openFiles(
     { config, files: storage.files, dataDir, log, isFirst: !slot, cleans: isFirst },
     resources,
@@ -147,6 +155,7 @@ export async function openBase(
     open,
     bodies: new BodyBudget(() => config().server.body_memory ?? defaultBodyMemory()),
     accounting,
+    rejections,
     accounts,
     telemetry,
     contentGuardrails,

@@ -5,6 +5,10 @@
 export interface RequestHistory {
   /** The message of the error that the client got. Absent: no error. */
   message?: string;
+  /** The route of a request that was rejected before it had a run. Absent: it had one. */
+  route?: string;
+  /** Number of further requests of the same key and minute that were rejected and have no entry. Absent: none. */
+  omittedRequests?: number;
   /** In order. Absent: there were none. */
   attempts?: readonly AttemptRecord[];
   /** Calls of server tools, in the order in which they ended. Absent: there were none. */

@@ -22,6 +22,10 @@ declare module 'fastify' {
     receivedAt: number;
     /** Whether it became a run, which logs itself. */
     hasRun: boolean;
+    /** The model that it names, once its body was accepted. */
+    requestedModel: string | undefined;
+    /** Whether it requests a stream. */
+    isStreamed: boolean;
     /** A failure of the gateway or a provider, for the log. Never a caller's mistake. */
     failure: GatewayError | undefined;
     /** For the error envelope. Undefined until there is a route. */

@@ -85,6 +85,8 @@ export interface EdgeOptions {
   writeUnknownError?: ErrorDialect;
   /** @returns the time of arrival, in performance.now(), of a request that is seen now */
   receivedAt: () => number;
+  /** Called for each request with an error that has no run. */
+  onRejected?: (request: FastifyRequest, failure: GatewayError) => void;
   /** Called with the function that routes a request. */
   onRouting?: (route: (request: IncomingMessage, response: ServerResponse) => void) => void;
   /** Called once for each route and for unknown paths. @returns a function called for every response that has ended */
@@ -165,6 +167,8 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   app.decorateRequest('caller', undefined);
   app.decorateRequest('receivedAt', 0);
   app.decorateRequest('hasRun', false);
+  app.decorateRequest('requestedModel', undefined);
+  app.decorateRequest('isStreamed', false);
   app.decorateRequest('routerMetadata', undefined);
   app.decorateRequest('failure', undefined);
   app.decorateRequest('bodyShare', undefined);
@@ -469,7 +473,9 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
   const { raw } = request;
   const own = raw instanceof SocketRequest ? raw.errors : request.routeSetting.errors;
   const errors = own ?? writeError;
-  const response = errors(readEdgeError(thrown), request.routerMetadata, describeRequest(request));
+  const failure = readEdgeError(thrown);
+  if (!request.hasRun && failure instanceof GatewayError) options.onRejected?.(request, failure);
+  const response = errors(failure, request.routerMetadata, describeRequest(request));
   if (response.status >= 500) {
     request.failure =
       thrown instanceof GatewayError ? thrown : new GatewayError('internal', 'unexpected', { cause: thrown });

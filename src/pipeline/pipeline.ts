@@ -20,6 +20,8 @@ export interface PipelineBase<R extends RunBase> extends Pseudonyms {
   /** Called before each attempt is sent. @throws {GatewayError} if it must not be sent */
   begin?: Ledger['begin'];
   record: Ledger['record'];
+  /** Records a run that a limit rejected before it was sent, or only counts it. Absent: as any other. */
+  recordRejected?: (entry: LedgerEntry) => void;
   /**
    * Reserves the maximum cost of a run, or adds it to the reservation that the run has. A promise only if the cost is
    * reserved in another process.

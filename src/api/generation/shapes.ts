@@ -110,6 +110,13 @@ const generationFields = {
       cost_usd: Type.Optional(Type.Number()),
     }),
   ),
+  rejected_route: nullable(
+    Type.String({ description: 'The route of a request that was rejected before it was served.' }),
+  ),
+  omitted_requests: Type.Integer({
+    description: 'Number of further rejected requests of the key in the same minute, which have no record.',
+    minimum: 0,
+  }),
   history_omitted: nullable(
     Type.Object(
       { attempts: count, tool_calls: count, pipeline: count },

@@ -27,6 +27,8 @@ export function writeHistoryParts(entry: RecordedEntry) {
     })),
     charges: (entry.lines ?? []).filter(({ kind }) => kind === 'tool').map(writeCharged),
     pipeline: history.stages ?? [],
+    rejected_route: history.route ?? null,
+    omitted_requests: history.omittedRequests ?? 0,
     history_omitted: omitted
       ? { attempts: omitted.attempts ?? 0, tool_calls: omitted.tools ?? 0, pipeline: omitted.stages ?? 0 }
       : null,

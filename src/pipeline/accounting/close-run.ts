@@ -2,7 +2,7 @@ import type { InFlightEntry, LedgerEntry } from '../../domain/ledger-entry.ts';
 import type { MaybePromise } from '../../domain/maybe-promise.ts';
 import type { Attempt } from '../run/attempt.ts';
 import type { PipelineBase } from '../pipeline.ts';
-import type { RunBase } from '../run/run.ts';
+import { isOverLimit, type RunBase } from '../run/run.ts';
 import { lastBegunOf } from '../run/step.ts';
 
 /**
@@ -25,7 +25,7 @@ export function beginAttempt<R extends RunBase>(
  * @returns a promise only if the entry must be on disk before the client has the whole response
  */
 export function closeRun<R extends RunBase>(
-  pipeline: Pick<PipelineBase<R>, 'record' | 'observe'>,
+  pipeline: Pick<PipelineBase<R>, 'record' | 'recordRejected' | 'observe'>,
   run: R,
   writeEntry: (run: R) => LedgerEntry,
 ): MaybePromise<void> {
@@ -33,7 +33,9 @@ export function closeRun<R extends RunBase>(
   run.closed = true;
   const entry = writeEntry(run);
   run.recordedTokens = entry.inputTokens + entry.outputTokens;
-  run.recorded = pipeline.record(entry, lastBegunOf(run));
+  const begun = lastBegunOf(run);
+  if (pipeline.recordRejected && !begun && isOverLimit(run)) pipeline.recordRejected(entry);
+  else run.recorded = pipeline.record(entry, begun);
   run.reservation?.settle(entry);
   pipeline.observe?.(run, entry);
   return run.recorded;
