@@ -14,7 +14,7 @@ import { readEntries } from './ledger.ts';
 import { type IdRange, walkRange } from './slices.ts';
 
 /** Maximum slices that one page reads. Otherwise a filter with few matches would read the whole ledger. */
-const MAX_SLICES = 6;
+const MAX_SLICES = 4;
 /** Maximum slices that a count reads. */
 const MAX_COUNTED_SLICES = 20;
 
@@ -141,9 +141,6 @@ export async function countEntries(db: Database, filters: EntryFilters): Promise
 
 /** Reads entries in the order of the ids. */
 export async function readInOrder(db: Database, ids: readonly string[]) {
-  const entries = new Map((await readEntries(db, ids.toSorted(compareIds))).map((entry) => [entry.id, entry]));
+  const entries = new Map((await readEntries(db, ids)).map((entry) => [entry.id, entry]));
   return ids.flatMap((id) => entries.get(id) ?? []); // one may be deleted in between
 }
-
-/** Compares ids by their bytes, as the database does. */
-const compareIds = (a: string, b: string): number => (a < b ? -1 : 1);

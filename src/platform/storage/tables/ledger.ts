@@ -200,29 +200,27 @@ export async function readEntriesById(db: Database, ids: readonly string[]): Pro
   );
 }
 
-/** Reads entries with their corrections. @param ids in their order */
+/** Reads entries with their corrections, in the order of their ids. */
 export async function readEntries(db: Database, ids: readonly string[]): Promise<RecordedEntry[]> {
   if (ids.length === 0) return [];
-  const values = sql<{ id: string }>`(values ${sql.join(ids.map((id) => sql`(${id})`))})`;
-  const rows = await db
-    .with('wanted(id)', () => values)
-    .selectFrom('wanted')
-    // A range for each entry, because all of them can be far apart.
-    .innerJoin('ledger', (join) =>
-      join
-        .onRef('ledger.id', '>=', 'wanted.id')
-        .on('ledger.id', '<', sql<string>`wanted.id || ${firstAfter}`)
-        .on((row) =>
-          row.or([row('ledger.id', '=', row.ref('wanted.id')), row('ledger.corrects', '=', row.ref('wanted.id'))]),
-        ),
-    )
-    .selectAll('ledger')
-    .orderBy('ledger.id')
-    .execute();
+  const rows = await readRows(db, ids);
+  // Corrections have consecutive numbers. Nearly all entries have none.
+  for (let number = 1, left = ids; left.length > 0; number++) {
+    const found = await readRows(
+      db,
+      left.map((id) => `${id}${behind}${number}`),
+    );
+    rows.push(...found);
+    left = found.map(({ corrects }) => corrects!); // it is a correction
+  }
+  rows.sort((a, b) => (a.id < b.id ? -1 : 1));
   const booked = readRecorded(rows);
   await addLines(db, booked);
   return booked;
 }
+
+const readRows = (db: Database, ids: readonly string[]) =>
+  db.selectFrom('ledger').selectAll().where('id', 'in', ids).execute();
 
 /** @param rows entries, each followed by its corrections */
 function readRecorded(rows: readonly Selectable<LedgerTable>[]): RecordedEntry[] {
