@@ -16,7 +16,6 @@ import type { RunOrigin } from '../pipeline/run/run-origin.ts';
 import { lastAttemptOf } from '../pipeline/run/step.ts';
 import type { PartlyServed } from '../platform/telemetry/dropped-fields-log.ts';
 import type { RenameFields } from '../requests/rename-fields.ts';
-import type { Tags } from '../domain/tags.ts';
 import { readTags, type RequestMetadata, TAGS_HEADER } from '../requests/tags.ts';
 import { DROPPED_FIELDS_HEADER, writeDroppedFields } from './edge/dropped-fields-header.ts';
 import { wantsMetadata, wantsStandardEvents, wantsToolOutput } from './edge/wants-metadata.ts';
@@ -93,7 +92,7 @@ export function serveRun<R extends RunBase>(
     if (!parts.canRecord()) throw ledgerUnavailable();
     const { settings, estimateTokens, writeRates = writeRateHeaders } = accepted;
     const { metadata, metadataField } = accepted;
-    const tags = readTags(parts.tagKeys(), request.headers[TAGS_HEADER], metadata, metadataField);
+    request.tags = readTags(parts.tagKeys(), request.headers[TAGS_HEADER], metadata, metadataField);
     request.requestedModel = settings.model ?? settings.models?.[0];
     request.isStreamed = settings.stream === true;
     const demand = { model: settings.model, models: settings.models, isConcurrent: true, estimateTokens };
@@ -101,7 +100,7 @@ export function serveRun<R extends RunBase>(
     // A suspended function would keep the parts of the body that no later stage needs. This one is not suspended.
     const serve = (ticket: Ticket | undefined) => {
       if (ticket) reply.headers(writeRates(ticket.rests));
-      return finishRun(parts, request, reply, openRun(parts, request, reply, accepted, { handledAt, ticket, tags }));
+      return finishRun(parts, request, reply, openRun(parts, request, reply, accepted, { handledAt, ticket }));
     };
     return admitted instanceof Promise ? admitted.then(serve) : serve(admitted);
   } catch (error) {
@@ -125,7 +124,7 @@ function openRun<R extends RunBase>(
   request: FastifyRequest,
   reply: FastifyReply,
   accepted: AcceptedRequest<R>,
-  { handledAt, ticket, tags }: { handledAt: number; ticket: Ticket | undefined; tags: Tags | undefined },
+  { handledAt, ticket }: { handledAt: number; ticket: Ticket | undefined },
 ): OpenRun<R> {
   const { headers, generationId } = request;
   const { settings, deadline, rename } = accepted;
@@ -156,7 +155,7 @@ function openRun<R extends RunBase>(
     showsToolOutput: wantsToolOutput(headers),
     hasStandardEvents: wantsStandardEvents(headers),
     modelLimits: ticket,
-    tags,
+    tags: request.tags,
   });
   const response = accepted.respond(run, () => {
     setDroppedFields(reply, run, rename);

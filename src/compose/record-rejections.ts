@@ -34,7 +34,7 @@ export const recordRejections =
   };
 
 function writeRejection(request: FastifyRequest, caller: Caller, failure: GatewayError): LedgerEntry {
-  const { requestedModel = '', isStreamed } = request;
+  const { requestedModel = '', isStreamed, tags } = request;
   const { path = '' } = request.routeSetting;
   const apiType = apiTypes[path.slice(path.lastIndexOf('/') + 1)];
   const history: RequestHistory = { message: failure.message, route: path };
@@ -72,6 +72,7 @@ function writeRejection(request: FastifyRequest, caller: Caller, failure: Gatewa
     durationMs: Math.max(0, Math.round(performance.now() - request.receivedAt)),
     sessionId: null,
     endUser: null,
+    ...(tags && { tags }),
     history: JSON.stringify(history),
   };
 }

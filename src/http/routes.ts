@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller, KeyKind } from '../domain/caller.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import type { RouterMetadata } from '../domain/router-metadata.ts';
+import type { Tags } from '../domain/tags.ts';
 import type { ErrorDialect } from './error-dialect.ts';
 import type { BodyShare } from './read-body.ts';
 
@@ -24,6 +25,8 @@ declare module 'fastify' {
     hasRun: boolean;
     /** The model that it names, once its body was accepted. */
     requestedModel: string | undefined;
+    /** Undefined until its body was accepted, and without tags. */
+    tags: Tags | undefined;
     /** Whether it requests a stream. */
     isStreamed: boolean;
     /** A failure of the gateway or a provider, for the log. Never a caller's mistake. */

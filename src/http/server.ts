@@ -169,6 +169,7 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
   app.decorateRequest('hasRun', false);
   app.decorateRequest('requestedModel', undefined);
   app.decorateRequest('isStreamed', false);
+  app.decorateRequest('tags', undefined);
   app.decorateRequest('routerMetadata', undefined);
   app.decorateRequest('failure', undefined);
   app.decorateRequest('bodyShare', undefined);

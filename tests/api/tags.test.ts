@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
-import { expectIssues, type Json, manage } from './manage.ts';
+import { expectIssues, type Json, main, manage } from './manage.ts';
 
 let gateway: TestGateway;
 const ask = manage(() => gateway);
@@ -74,6 +74,18 @@ describe('tags', () => {
     const message = await gateway.post('/messages', { model, messages, max_tokens: 9, metadata: { team: '{}' } });
     expect(message.status).toBe(400);
     expect(((await message.json()) as Json).error.message).toContain('metadata.team: The value of the tag `team`');
+  });
+
+  it('are in the entry of a request above a rate limit', async () => {
+    const body = { name: 'limited', workspace_id: main, creator_user_id: 'ada', requests_per_minute: 1 };
+    const { key, data } = (await ask('POST', '/keys', body)).body;
+    for (const expected of [200, 429]) {
+      const response = await gateway.post('/responses', { model, input: 'hi', metadata: { team: 'search' } }, { key });
+      expect(response.status).toBe(expected);
+      await response.text();
+    }
+    const listed = (await ask('GET', `/generations?api_key_hash=${data.hash}&tag=team:search&status=429`)).body.data;
+    expect(listed).toMatchObject([{ tags: { team: 'search' } }]);
   });
 
   it('have counters', async () => {
