@@ -97,7 +97,10 @@ describe('a built-in provider at another address', () => {
       tokens_completion: 10,
       total_cost: 0.00004,
     });
-    expect(data['provider_responses']).toMatchObject([{ provider_name: 'OpenAI', status: 200 }]);
+    expect(data['provider_responses']).toMatchObject([
+      { provider_name: 'OpenAI', status: 502 },
+      { provider_name: 'OpenAI', status: 200 },
+    ]);
     const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
     const labels = 'model="openai/m",provider="openai"';
     expect(metrics).toContain(`headgate_attempts_total{${labels},outcome="upstream_path_missing"} 1\n`);
