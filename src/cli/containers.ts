@@ -3,8 +3,6 @@ import { openFilesOnce } from '../compose/open-files.ts';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { GatewayError } from '../domain/errors.ts';
-import { decodePath } from '../management/containers/container-file-id.ts';
-import { listContainerFiles } from '../management/containers/container-files.ts';
 import { prefixRows } from '../management/containers/container-place.ts';
 import { deleteContainer } from '../management/containers/sweep-containers.ts';
 import { writeTime } from '../management/write-time.ts';
@@ -104,50 +102,6 @@ export async function printContainers(terminal: Terminal, config: Config, option
   stdout.write(drawTable(terminal, columns, cells));
 }
 
-/** Prints the files of a container by path. */
-export async function printContainerFiles(
-  terminal: Terminal,
-  config: Config,
-  id: string,
-  options: ContainerOptions,
-): Promise<void> {
-  const { stdout } = terminal;
-  const found = await withContainers(terminal, config, options, async (place) => {
-    const { id: storedId } = await findContainer(place, id);
-    const all: { path: string; bytes: number; saved_at: string }[] = [];
-    for (let after: string | undefined; ; ) {
-      const query = { after, limit: PAGE };
-      const { files, nextId } = await listContainerFiles(
-        { containers: place.store },
-        { workspaceId: place.workspaceId, containerId: storedId, storedId },
-        query,
-      );
-      for (const { path, bytes, savedAtMs } of files) {
-        all.push({ path: decodePath(path), bytes, saved_at: writeTime(savedAtMs) });
-      }
-      if (nextId === null) return all;
-      after = nextId;
-    }
-  });
-  if (options.json) {
-    stdout.write(`${JSON.stringify(found, undefined, 2)}\n`);
-    return;
-  }
-  if (found.length === 0) {
-    stdout.write(`The container ${id} has no files.\n`);
-    return;
-  }
-  const columns = [{ title: 'PATH', canWrap: true }, { title: 'BYTES', isNumber: true }, { title: 'SAVED' }];
-  const now = currentTimeMs();
-  // A command in the container chooses the names, so they can have control characters.
-  const cells = found.map(({ path, bytes, saved_at: savedAt }) => [
-    escapeName(path),
-    String(bytes),
-    formatDistance(Date.parse(savedAt), now),
-  ]);
-  stdout.write(drawTable(terminal, columns, cells));
-}
-
 /** Stops what runs in a container. Its files are saved. */
 export async function stopContainer(
   terminal: Terminal,
@@ -179,7 +133,10 @@ export async function removeContainer(
 }
 
 /** Finds a container by the id that the list shows, or that callers use if only one of them has it. @throws {CommandError} */
-async function findContainer({ store, workspaceId }: Place, id: string): Promise<ContainerRecord> {
+export async function findContainer(
+  { store, workspaceId }: Pick<Place, 'store' | 'workspaceId'>,
+  id: string,
+): Promise<ContainerRecord> {
   const exact = await store.findContainer(workspaceId, id);
   if (exact) return exact;
   const prefix = prefixRows(id);
@@ -207,6 +164,3 @@ async function stopAll(store: ContainerStore, key: string, stop: Exclude<StopReq
   }
   return asked.size;
 }
-
-const escapeName = (name: string): string =>
-  name.replace(/[\p{Cc}\p{Bidi_Control}]/gu, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);

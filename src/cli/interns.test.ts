@@ -24,29 +24,38 @@ async function call(...args: string[]) {
 }
 async function succeed(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await call(...args);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('headgate:') });
   return stdout;
+}
+/** Runs a command that only says what it did. */
+async function say(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await call(...args);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+  return stderr;
 }
 
 it('creates, starts with progress, suspends, resumes and deletes an intern', async () => {
-  expect(await succeed('list')).toContain('There are no interns.');
-  const created = await succeed('create', 'scout', '--member', 'ada', '--description', 'Reads.', '--provision');
-  expect(created).toMatch(
-    /^Created: scout \([0-9a-f-]{36}\)\.\n1\/4 Create credentials\n2\/4 Prepare workspace disk\n3\/4 Start runtime\n4\/4 Health check\nRunning at scout-[0-9a-f]{8}\.interns\.localhost\.\n$/,
-  );
-  expect(await succeed('create', 'scout', '--member', 'ada', '--description', 'Reads.', '--provision')).toMatch(
-    /^Exists already: scout/,
-  );
-  const [intern] = JSON.parse(await succeed('list', '--json')) as { id: string; status: string }[];
-  expect(intern).toMatchObject({ name: 'scout', member: 'ada', status: 'running', step: null });
-  expect(await succeed('list')).toMatch(/NAME +ID +MEMBER +STATUS.*\nscout .* ada +running +default /);
-  expect(await succeed('suspend', 'scout')).toBe('Suspended scout.\n');
-  expect(JSON.parse(await succeed('show', intern!.id, '--json'))).toMatchObject({
+  expect(await say('list')).toContain('There are no interns.');
+  const args = ['create', 'scout', '--member', 'ada', '--description', 'Reads.', '--provision', '--json'];
+  const created = await call(...args);
+  expect(created).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(
+      /^Created the intern "scout"\.\n1\/4 Create credentials\n2\/4 Prepare workspace disk\n3\/4 Start runtime\n4\/4 Health check\nRunning at scout-[0-9a-f]{8}\.interns\.localhost\.\n$/,
+    ),
+  });
+  const { id } = JSON.parse(created.stdout) as { id: string };
+  expect((await call(...args)).stderr).toMatch(/^There already is the intern "scout"\.\n/);
+  const [intern] = JSON.parse(await succeed('list', '--json')) as unknown[];
+  expect(intern).toMatchObject({ id, name: 'scout', status: 'running', progress: null });
+  expect(await succeed('list', '--member', 'ada')).toMatch(/NAME +ID +STATUS.*\nscout .* running +- /);
+  expect(await say('suspend', 'scout')).toBe('Suspended the intern "scout".\n');
+  expect(JSON.parse(await succeed('show', id, '--json'))).toMatchObject({
     status: 'stopped',
     vault_id: expect.any(String),
   });
-  expect(await succeed('provision', 'scout')).toContain('Running at scout-');
-  expect(await succeed('delete', 'scout')).toContain('Deleting scout');
+  expect(await say('provision', 'scout')).toMatch(/^Starting the intern "scout"\.\n(?:.*\n)*Running at scout-/);
+  expect(await say('delete', 'scout')).toBe('Deleting the intern "scout".\n');
 });
 
 it('says why a start or a change fails', async () => {
@@ -59,23 +68,26 @@ it('says why a start or a change fails', async () => {
   expect((await call('create', 'x', '--member', 'ada')).stderr).toContain('name');
   expect((await call('create', 'other', '--member', 'nobody')).stderr).toContain('There is no member "nobody".');
   expect((await call('show', 'none')).stderr).toContain('There is no intern "none"');
-  expect(await succeed('provision', 'broken', '--no-wait')).toBe('Queued.\n');
+  expect((await call('create', 'other')).stderr).toContain('Name the member that the intern belongs to with --member.');
+  expect(await say('provision', 'broken', '--no-wait')).toBe('Starting the intern "broken".\n');
 });
 
 it('manages the schedules of an intern', async () => {
   await succeed('create', 'timer', '--member', 'ada');
-  expect(await succeed('schedules', 'list', 'timer')).toContain('It has no schedules.');
+  expect(await say('schedules', 'list', 'timer')).toContain('There are no schedules.');
   const add = (...args: string[]) => call('schedules', 'create', 'timer', ...args);
-  const hook = await add('--webhook', '--input', 'Triage.');
+  const hook = await add('--webhook', '--input', 'Triage.', '--json');
   expect(hook).toMatchObject({ code: 0, stderr: expect.stringContaining('Schedules are off') });
-  expect(hook.stdout).toMatch(/^\/api\/v1\/interns\/[0-9a-f-]{36}\/webhooks\/hgw_[\w-]{43}\n$/);
+  expect((JSON.parse(hook.stdout) as { path: string }).path).toMatch(
+    /^\/api\/v1\/interns\/[0-9a-f-]{36}\/webhooks\/hgw_[\w-]{43}$/,
+  );
   const cron = await add('--cron', '0 9 * * *', '--time-zone', 'Asia/Tokyo', '--input', 'Go.');
-  expect(cron.stdout).toMatch(/T00:00:00\.000Z\n$/);
+  expect(cron.stdout).toMatch(/^next_due_at +.*T00:00:00\.000Z$/m);
   expect((await add('--cron', 'daily', '--input', 'Go.')).stderr).toContain('five fields');
   const [, schedule] = JSON.parse(await succeed('schedules', 'list', 'timer', '--json')) as { id: string }[];
-  expect(await succeed('schedules', 'pause', 'timer', schedule!.id)).toBe('Paused.\n');
-  expect(await succeed('schedules', 'list', 'timer')).toMatch(/cron +0 9 \* \* \* Asia\/Tokyo +paused +none/);
-  expect(await succeed('schedules', 'resume', 'timer', schedule!.id)).toBe('Resumed.\n');
-  expect(await succeed('schedules', 'delete', 'timer', schedule!.id)).toBe('Deleted.\n');
+  expect(await succeed('schedules', 'pause', 'timer', schedule!.id)).toMatch(/^paused +true$/m);
+  expect(await succeed('schedules', 'list', 'timer')).toMatch(/cron +0 9 \* \* \* +Asia\/Tokyo +yes /);
+  expect(await succeed('schedules', 'resume', 'timer', schedule!.id)).toMatch(/^paused +false$/m);
+  expect(await say('schedules', 'delete', 'timer', schedule!.id)).toBe(`Deleted the schedule "${schedule!.id}".\n`);
   expect((await call('schedules', 'delete', 'timer', schedule!.id)).stderr).toContain('no schedule with this id');
 });

@@ -25,7 +25,7 @@ describe('a command for the store, with an error in the configuration', () => {
   it.each([
     ['keys list', 'app'],
     ['keys show app --json', '"name": "app"'],
-    ['keys disable app', 'Disabled "app"'],
+    ['keys disable app', 'disabled'],
     ['credits show', 'Credits are off'],
     ['credits add 5', 'Added $5.00'],
     ['budgets', ''],
@@ -102,7 +102,8 @@ describe('a file that is not YAML', () => {
   it('does not stop it, with a data folder that has a store', async () => {
     const { code, stdout, stderr } = await run('keys', 'disable', 'app', '--data', 'data');
     expect(code).toBe(0);
-    expect(stdout).toContain('Disabled "app"');
+    expect(stdout).toContain('disabled');
+    expect(stderr).toContain('Disabled the key "app"');
     expect(stderr).toContain(`continues without the file, with the store ${folder}/data/headgate.db.\n`);
     expect((await call(['keys', 'list'], { HEADGATE_DATA: 'data' })).code).toBe(0);
     expect((await call(['keys', 'list'], { HEADGATE_STORAGE_URL: 'file:data/headgate.db' })).code).toBe(0);

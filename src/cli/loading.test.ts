@@ -49,12 +49,29 @@ it('headgate --version loads no command', () => {
   expect(listLoaded(['--version'])).toEqual(['src/cli', 'src/cli.ts', 'src/platform']);
 });
 
-const readers = ['keys list', 'requests', 'budgets', 'credits show', 'members list', 'files list', 'containers list'];
-const others = ['guardrails list', 'presets list', 'workspaces list', 'interns list', 'vault list'];
-it.each([...readers, ...others])('headgate %s loads the configuration and the store, and no gateway', (command) => {
+it.each([
+  'keys list',
+  'requests',
+  'budgets',
+  'credits show',
+  'containers list',
+])('headgate %s loads the configuration and the store, and no gateway', (command) => {
   const loaded = listLoaded(command.split(' '));
   expect(loaded).toEqual(expect.arrayContaining(['src/config', 'kysely']));
   for (const name of ['undici', 'fastify', 'pino', 'pg', 'sharp', 'src/api', 'src/pipeline', 'src/gateway.ts']) {
+    expect(loaded, name).not.toContain(name);
+  }
+});
+
+const resources = ['members list', 'files list', 'guardrails list', 'presets list', 'workspaces list'];
+it.each([
+  ...resources,
+  'interns list',
+  'vault list',
+])('headgate %s loads the routes of resources, and no gateway', (command) => {
+  const loaded = listLoaded(command.split(' '));
+  expect(loaded).toEqual(expect.arrayContaining(['src/api', 'src/config', 'kysely']));
+  for (const name of ['undici', 'fastify', 'pino', 'pg', 'sharp', 'src/pipeline', 'src/gateway.ts']) {
     expect(loaded, name).not.toContain(name);
   }
 });

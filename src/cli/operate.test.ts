@@ -25,17 +25,29 @@ async function call(...args: string[]) {
   const code = await runCli([...asked, ...source], terminal);
   return { code, ...printed };
 }
+/** Runs a command that warns of nothing. @returns its data */
 async function succeed(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await call(...args);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(sentence) });
   return stdout;
+}
+/** What a command says of a change, or of an empty list. */
+const sentence = /^(?:(?:Created|Changed|Deleted|Saved|Stored|There are no) .*\n)?$/;
+/** Runs a command that only says what it did. */
+async function say(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await call(...args);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+  return stderr;
 }
 /** Runs a command that warns of these names, as `allowed_models: "acme/*"`. */
 async function keep(names: readonly string[], ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await call('guardrails', ...args);
   expect({ code, lines: stderr.trimEnd().split('\n') }).toEqual({
     code: 0,
-    lines: names.map((name) => expect.stringContaining(`matches ${name.split(': ')[1]} yet`)),
+    lines: [
+      ...names.map((name) => expect.stringContaining(`matches ${name.split(': ')[1]} yet`)),
+      expect.stringMatching(/^(?:Created|Changed) the guardrail/),
+    ],
   });
   return stdout;
 }
@@ -64,19 +76,27 @@ describe('headgate guardrails', () => {
     expect(made).toMatchObject({ name: 'interns', workspace_id: main, allowed_models: ['acme/*'] });
     expect((await auditOf(ask, 1))[0]).toMatchObject({ action: 'guardrail.create', actor_key_hash: null });
 
-    expect(await succeed('guardrails', 'assign', 'interns', '--key', 'app')).toBe('1 of 1 now have "interns".\n');
+    expect(await succeed('guardrails', 'assign', 'interns', '--key', 'app')).toBe('assigned_count  1\n');
     await expect.poll(() => statusOf('simulator/echo')).toBe(403);
     expect(await succeed('guardrails', 'assign', 'interns', '--key', 'app', '--member', 'ada')).toBe(
-      '1 of 2 now have "interns".\n',
+      'assigned_count  0\nassigned_count  1\n',
     );
     const shown: Json = JSON.parse(await succeed('guardrails', 'show', made.id.slice(0, 8)));
-    expect(shown).toMatchObject({ id: made.id, keys: [{ name: 'app' }], members: ['ada'] });
-    expect(shown).not.toHaveProperty('budgets');
+    expect(shown).toEqual((await ask('GET', `/guardrails/${made.id}`)).body.data);
+    const list = async (...args: string[]): Promise<Json> =>
+      JSON.parse(await succeed('guardrails', ...args, 'interns', '--json'));
+    expect(await list('assignments', 'keys')).toMatchObject([{ key_name: 'app' }]);
+    expect(await list('assignments', 'members')).toMatchObject([{ user_id: 'ada' }]);
     await succeed('guardrails', 'update', 'interns', '--limit', '5', '--limit-reset', 'daily');
-    expect(JSON.parse(await succeed('guardrails', 'show', 'interns')).budgets).toMatchObject([
-      { key_name: 'app', usage_usd: 0, limit_remaining_usd: 5 },
-      { user_id: 'ada', limit_usd: 5, reset_interval: 'daily' },
-    ]);
+    expect(await list('budgets')).toMatchObject({
+      data: [
+        { key_name: 'app', usage_usd: 0, limit_remaining_usd: 5 },
+        { user_id: 'ada', limit_usd: 5, reset_interval: 'daily' },
+      ],
+    });
+    expect(await succeed('guardrails', 'budgets', 'interns')).toMatch(
+      /^KEY +LABEL +MEMBER +LIMIT +SPENT +LEFT +RESETS\napp +\S+ +- +\$5\.00 +\$0 +\$5\.00 +in \d+ (?:h|min)\n/,
+    );
     await succeed('guardrails', 'update', 'interns', '--limit', 'none');
 
     const update = ['update', 'interns', '--allow-model', 'none', '--ignore-provider', 'x'];
@@ -84,12 +104,12 @@ describe('headgate guardrails', () => {
     expect(JSON.parse(changed)).toMatchObject({ allowed_models: null, ignored_providers: ['x'] });
     await expect.poll(() => statusOf('simulator/echo')).toBe(200);
     expect(await succeed('guardrails', 'list')).toMatch(
-      /NAME +WORKSPACE +KEYS +MEMBERS +ID +RULES\ninterns +main +1 +1 +[0-9a-f]{8} +not providers x\n/,
+      /NAME +WORKSPACE +ID +RULES\ninterns +main +[0-9a-f-]{36} +ignore-provider x\n/,
     );
 
     const taken = await succeed('guardrails', 'unassign', 'interns', '--key', 'app', '--member', 'ada');
-    expect(taken).toBe('2 of 2 no longer have "interns".\n');
-    expect(await succeed('guardrails', 'delete', 'interns')).toBe('Deleted "interns". No key or member uses it now.\n');
+    expect(taken).toBe('unassigned_count  1\nunassigned_count  1\n');
+    expect(await say('guardrails', 'delete', 'interns')).toBe('Deleted the guardrail "interns".\n');
     expect((await ask('GET', `/guardrails/${made.id}`)).status).toBe(404);
   });
 
@@ -102,14 +122,15 @@ describe('headgate guardrails', () => {
       `headgate: ${field}: no ${kind} of this gateway matches "${name}" yet; the nearest name is ${nearest}. It is saved anyway.\n`;
     expect(stderr).toBe(
       tell('allowed_models', 'simulater/*', 'model', 'simulator/*') +
-        tell('allowed_providers', 'simulatr', 'provider', 'simulator'),
+        tell('allowed_providers', 'simulatr', 'provider', 'simulator') +
+        'Created the guardrail "odd".\n',
     );
     await succeed('guardrails', 'update', 'odd', '--name', 'odder'); // names no model: nothing is looked up
     await succeed('guardrails', 'delete', 'odder');
   });
 
   it('changes the default one of a workspace, and lists every rule', async () => {
-    expect(await succeed('guardrails', 'list', '--workspace', 'other')).toContain('There are no guardrails.');
+    expect(await say('guardrails', 'list', '--workspace', 'other')).toContain('There are no guardrails.');
     const rules = ['--zdr', 'openai', 'other', '--forbid', 'free-training', 'free-publication'];
     const written: Json = JSON.parse(await succeed('guardrails', 'update', 'default:other', ...rules));
     expect(written).toMatchObject({
@@ -121,8 +142,10 @@ describe('headgate guardrails', () => {
       enable_free_model_publication: false,
     });
     const listed = await succeed('guardrails', 'list', '--workspace', 'other');
-    expect(listed).toContain('zdr openai other; forbid free-training free-publication');
-    expect(listed).toMatch(/Default +other +all +all /);
+    expect(listed).toContain(
+      'enforce-zdr-openai; enforce-zdr-other; enable-free-model-training false; enable-free-model-publication false',
+    );
+    expect(listed).toMatch(/Default +other +/);
     expect(JSON.parse(await succeed('guardrails', 'list', '--workspace', 'other', '--json'))).toEqual([written]);
     const less = await succeed('guardrails', 'update', 'default:other', '--zdr', 'all', '--forbid', 'none');
     expect(JSON.parse(less)).toMatchObject({ enforce_zdr: true, enable_free_model_training: null });
@@ -133,7 +156,7 @@ describe('headgate guardrails', () => {
       reset_interval: 'weekly',
       include_byok_in_budgets: true,
     });
-    expect(await succeed('guardrails', 'list')).toContain('$0.50 weekly');
+    expect(await succeed('guardrails', 'list')).toContain('limit $0.50; limit-reset weekly');
     expect(JSON.parse(await succeed('guardrails', 'update', 'default:other', '--limit', 'none'))).toMatchObject({
       limit_usd: null,
       reset_interval: null,
@@ -142,7 +165,7 @@ describe('headgate guardrails', () => {
   });
 
   it.each([
-    [['update', 'nobody', '--name', 'x'], 'No guardrail has the id or name "nobody"'],
+    [['update', 'nobody', '--name', 'x'], 'There is no guardrail "nobody"'],
     [['update', 'default:nowhere', '--name', 'x'], 'There is no workspace "nowhere"'],
     [['update', 'default:main'], 'Nothing would change'],
     [['assign', 'default:main'], 'Give --key, --member, or both.'],
@@ -153,9 +176,9 @@ describe('headgate guardrails', () => {
     [['create', '--name', 'x', '--zdr', 'opnai'], '--zdr opnai: give anthropic, openai'],
     [['create', '--name', 'x', '--zdr', 'all', 'openai'], 'all and none cannot be combined'],
     [['create', '--name', 'x', '--limit', '5'], '`reset_interval` is missing beside `limit_usd`'],
-    [['create', '--name', 'x', '--limit', 'much'], '--limit much: give a sum in USD'],
+    [['create', '--name', 'x', '--limit', 'much'], '--limit much: give a number'],
     [['create', '--name', 'x', '--forbid', 'training'], '--forbid training: give paid-training'],
-    [['create'], 'A required option is missing:\n  --name <name>  display name\n'],
+    [['create'], 'A required option is missing:\n  --name <text>  name\n'],
   ])('rejects %j', async (args, message) => {
     expect(await refuse('guardrails', ...args)).toContain(message);
   });
@@ -185,7 +208,9 @@ describe('headgate guardrails with content filters', () => {
         apply_to: ['input'],
       },
     ]);
-    expect(await succeed('guardrails', 'list')).toMatch(/pii.* redact email phone; block regex-prompt-injection/);
+    expect(await succeed('guardrails', 'list')).toMatch(
+      /pii.* content-filter-builtins redact email redact phone block regex-prompt-injection/,
+    );
     await succeed('guardrails', 'update', 'pii', '--redact', 'email', '--apply-to', 'output');
     expect(await succeed('guardrails', 'list')).toContain('redact email (output)');
     await succeed('guardrails', 'update', 'pii', '--filters', 'none');
@@ -257,7 +282,7 @@ describe('headgate guardrails with content filters', () => {
     [['create', '--name', 'n', '--filters', 'other.yaml'], 'has neither content_filters nor content_filter_builtins'],
     [['test', '--text', 'x'], 'Give either --guardrail or --file'],
     [['test', '--text', 'x', '--file', 'bad.yaml'], 'Lookahead'],
-    [['test', '--text', 'x', '--guardrail', 'nothing'], 'No guardrail has the id or name "nothing"'],
+    [['test', '--text', 'x', '--guardrail', 'nothing'], 'There is no guardrail "nothing"'],
   ])('guardrails %j is refused', async (args, says) => {
     const files = {
       'bad.yaml': 'content_filters: [{ pattern: "(?=a)b", action: flag }]',
@@ -311,11 +336,11 @@ describe('headgate workspaces', () => {
     });
     const off = await succeed('workspaces', 'update', 'Big', '--no-io-logging', '--description', 'none');
     expect(JSON.parse(off)).toMatchObject({ is_observability_io_logging_enabled: false, description: null });
-    expect(await succeed('workspaces', 'list')).toMatch(/\nBig +grosse-1 +0 +\d{4}-\d\d-\d\d +[0-9a-f-]{36}\n/);
+    expect(await succeed('workspaces', 'list')).toMatch(/\nBig +grosse-1 +\d{4}-\d\d-\d\d +[0-9a-f-]{36}\n/);
     expect(JSON.parse(await succeed('workspaces', 'list', '--json'))).toEqual(
       (await ask('GET', '/workspaces')).body.data,
     );
-    expect(await succeed('workspaces', 'delete', made.id)).toContain('Deleted "Big".');
+    expect(await say('workspaces', 'delete', 'Big')).toBe('Deleted the workspace "Big".\n');
     expect((await ask('GET', '/workspaces/grosse-1')).status).toBe(404);
     expect((await auditOf(ask, 1))[0]).toMatchObject({ action: 'workspace.delete', actor_key_hash: null });
   });
@@ -323,7 +348,7 @@ describe('headgate workspaces', () => {
   it('stores, lists and deletes files beside the running gateway', async () => {
     const place = ['--workspace', 'main'];
     writeFileSync(join(gateway.dataDir, 'cities.csv'), 'city\n');
-    expect(await succeed('files', 'list', ...place)).toContain('has no files');
+    expect(await say('files', 'list', ...place)).toContain('There are no files');
     const stored: Json = JSON.parse(await succeed('files', 'upload', 'cities.csv', ...place));
     expect(stored).toMatchObject({ filename: 'cities.csv', mime_type: 'text/csv', size_bytes: 5, downloadable: false });
     const named: Json = JSON.parse(
@@ -342,7 +367,7 @@ describe('headgate workspaces', () => {
     expect(await refuse('files', 'upload', 'program', ...place)).toContain('is not accepted; PDF');
     expect(await refuse('files', 'upload', 'missing.txt', ...place)).toContain('There is no file');
     expect(await refuse('files', 'rm', named.id, ...place)).toContain('There is no file');
-    expect(await succeed('files', 'rm', stored.id, ...place)).toBe(`Deleted ${stored.id} (cities.csv).\n`);
+    expect(await say('files', 'rm', stored.id, ...place)).toBe(`Deleted the file "${stored.id}".\n`);
     expect(await (await gateway.get('/files')).json()).toMatchObject({ data: [] });
   });
 
@@ -353,7 +378,7 @@ describe('headgate workspaces', () => {
       writeFileSync(file, JSON.stringify(body));
       return call('presets', 'save', 'brief', ...place, '--body', file);
     };
-    expect(await succeed('presets', 'list', ...place)).toContain('has no presets');
+    expect(await say('presets', 'list', ...place)).toContain('There are no presets');
     const made = await save({ model: 'simulator/echo', temperature: 0.5, instructions: 'Brief.', input: 'x', odd: 1 });
     expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('left out: odd') });
     expect(JSON.parse(made.stdout).designated_version).toMatchObject({
@@ -367,7 +392,7 @@ describe('headgate workspaces', () => {
 
     await save({ model: 'simulator/echo', temperature: 1 });
     await succeed('presets', 'update', 'brief', ...place, '--use-version', '1', '--name', 'Brief answers');
-    expect(await succeed('presets', 'list', ...place)).toMatch(/brief +Brief answers +active +1 /);
+    expect(await succeed('presets', 'list', ...place)).toMatch(/brief +Brief answers +active +/);
     expect(JSON.parse(await succeed('presets', 'list', '--json'))).toMatchObject([{ slug: 'brief' }]); // the default workspace
     expect(JSON.parse(await succeed('presets', 'show', 'brief', ...place))).toMatchObject({
       designated_version: { version: 1 },
@@ -387,7 +412,7 @@ describe('headgate workspaces', () => {
     ] as const) {
       expect(await call('presets', ...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(says) });
     }
-    expect(await succeed('presets', 'delete', 'brief', ...place)).toContain('Deleted "brief"');
+    expect(await say('presets', 'delete', 'brief', ...place)).toBe('Deleted the preset "brief".\n');
   });
 
   it('saves plugins and disables server tools, and the running gateway follows', async () => {
@@ -406,7 +431,7 @@ describe('headgate workspaces', () => {
     await expect.poll(() => status({ tools: [{ type: 'router:bash' }] })).toBe(403);
     expect(await call(...update, '--default-plugins', '[{]')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('give a JSON list'),
+      stderr: expect.stringContaining('--default-plugins: give JSON, or none.'),
     });
     expect(await call(...update, '--default-plugins', '[{"id": "nothing"}]')).toMatchObject({
       code: 1,
@@ -445,7 +470,7 @@ describe('headgate workspaces', () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout).default_text_model).toBe('router/aut');
     expect(stderr).toBe(
-      'headgate: default_text_model: no model of this gateway matches "router/aut" yet; the nearest name is router/auto. It is saved anyway.\n',
+      'headgate: default_text_model: no model of this gateway matches "router/aut" yet; the nearest name is router/auto. It is saved anyway.\nChanged the workspace "main".\n',
     );
     const none = [settings.text, 'none', settings.image, 'none', settings.sort, 'none'];
     expect(JSON.parse(await succeed('workspaces', 'update', 'main', ...none))).toMatchObject({
@@ -499,7 +524,7 @@ describe('headgate workspaces', () => {
   });
 
   it('adds and removes members', async () => {
-    expect(await succeed('workspaces', 'members', 'other')).toBe('It has no members.\n');
+    expect(await say('workspaces', 'members', 'other')).toContain('There are no members.');
     const added = await succeed('workspaces', 'members', 'other', '--add', 'cleo', 'dan');
     expect(added).toMatch(/^MEMBER +ROLE +SINCE\ncleo +member +\d{4}-.*\ndan +member +\d{4}-.*\n$/);
     expect(await succeed('workspaces', 'members', 'other', '--remove', 'cleo')).not.toContain('cleo');
@@ -509,10 +534,10 @@ describe('headgate workspaces', () => {
     [['update', 'nowhere', '--name', 'x'], 'There is no workspace "nowhere"; see "headgate workspaces list".'],
     [['update', 'main'], 'Nothing would change'],
     [['update', 'main', '--name', 'other'], 'belongs to another workspace: "other"'],
-    [['update', 'main', '--io-sampling', 'half'], 'io_logging_sampling_rate'],
+    [['update', 'main', '--io-sampling', 'half'], '--io-sampling half: give a number'],
     [['update', 'main', '--default-provider-sort', 'cheap'], 'default_provider_sort'],
     [['create', '--name', 'main', '--slug', 'A b'], 'must be lower-case letters'],
-    [['delete', 'main'], 'is the default workspace; say --confirm-default'],
+    [['delete', 'main'], 'is the default workspace; send --confirm-default'],
     [['delete', 'main', '--confirm-default'], 'The workspace "main" has 2 keys'],
     [['budgets', 'main', '--set', 'monthly'], '--set monthly: give an interval and a sum in USD'],
     [['budgets', 'main', '--set', 'yearly=5'], '"yearly" is not one of daily, weekly, monthly, lifetime.'],

@@ -16,16 +16,17 @@ export interface OperatorParts extends ManagementParts {
   access: AccessStore;
 }
 
-export async function createParts({ management, access, ledger }: Storage, config: Config): Promise<OperatorParts> {
-  const { createContentGuardrails } = await import('../compose/create-content-guardrails.ts');
+/** @param isReading whether no content filter is checked */
+export async function createParts(
+  { management, access, ledger }: Storage,
+  config: Config,
+  { isReading } = { isReading: false },
+): Promise<OperatorParts> {
   return {
     management,
     access,
     ledger,
-    contentFilters: createContentGuardrails(
-      () => config,
-      () => {},
-    ),
+    contentFilters: isReading ? noFilters : await openContentFilters(config),
     now: currentTimeMs,
     onChange: async () => {}, // a running gateway polls the store
     async loadModules() {
@@ -34,6 +35,19 @@ export async function createParts({ management, access, ledger }: Storage, confi
     },
   };
 }
+
+async function openContentFilters(config: Config): Promise<OperatorParts['contentFilters']> {
+  const { createContentGuardrails } = await import('../compose/create-content-guardrails.ts');
+  return createContentGuardrails(
+    () => config,
+    () => {},
+  );
+}
+
+const refuse = (): never => {
+  throw new Error('A command that reads checks no content filter.');
+};
+const noFilters: OperatorParts['contentFilters'] = { sets: refuse, entities: refuse };
 
 /**
  * Opens the configured store for a change by the operator. A running gateway follows within a second.

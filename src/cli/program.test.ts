@@ -1,30 +1,34 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import {
+  definitionsUrl,
+  describeCommands,
+  pageUrl,
+  writeDefinitions,
+} from '../../scripts/commands/describe-commands.ts';
 import { createProgram } from './program.ts';
+import { resourceCommands } from './resources/find-command.ts';
 import { colorize, type Terminal } from './terminal.ts';
 
 const terminal: Terminal = { stdout: { write: () => true }, stderr: { write: () => true }, env: {}, cwd: '/' };
 
-/** `keys create` → its options. */
-function* listCommands(command: Command, name = ''): Generator<[string, string[]]> {
-  for (const child of command.commands) {
-    const path = `${name} ${child.name()}`.trim();
-    if (child.commands.length > 0) yield* listCommands(child, path);
-    else yield [path, child.options.filter((option) => !option.hidden).map((option) => option.long ?? '')];
-  }
-}
+describe('the commands', () => {
+  it('are those of the routes, and docs/reference/cli.md describes them: `npm run docs` writes both', async () => {
+    for (const [name, text] of Object.entries(writeDefinitions())) {
+      expect(readFileSync(new URL(name, definitionsUrl), 'utf8'), name).toBe(text);
+    }
+    expect(readFileSync(pageUrl, 'utf8')).toBe(await describeCommands());
+  });
 
-describe('docs/reference/cli.md', () => {
-  const page = readFileSync(new URL('../../docs/reference/cli.md', import.meta.url), 'utf8');
-  const commands = [...listCommands(createProgram(terminal, () => {}))];
-
-  it.each(commands)('lists headgate %s and its options', (name, options) => {
-    const section = page.split(/^#+ /m).find((part) => part.startsWith(`headgate ${name}\n`));
-    expect(section).toBeDefined();
-    const common = ['--config', '--data'];
-    const documented = [...(section ?? '').matchAll(/^\| `(--[a-z-]+)/gm)].map(([, option]) => option!);
-    expect(documented.toSorted()).toEqual(options.filter((option) => !common.includes(option)).toSorted());
+  it('have help that names each option once', () => {
+    const check = (command: Command): void => {
+      const names = command.options.flatMap(({ long }) => long ?? []);
+      expect(names, command.name()).toEqual([...new Set(names)]);
+      expect(command.description(), command.name()).not.toBe('');
+      command.commands.forEach(check);
+    };
+    check(createProgram(terminal, resourceCommands, () => {}));
   });
 });
 

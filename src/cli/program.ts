@@ -1,21 +1,16 @@
 import { type Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config-error.ts';
 import { findNearestName } from '../domain/nearest-name.ts';
-import { addContainerCommands } from './commands/add-container-commands.ts';
 import { addDiagnosisCommands } from './commands/add-diagnosis-commands.ts';
-import { addFileCommands } from './commands/add-file-commands.ts';
-import { addGuardrailCommands } from './commands/add-guardrail-commands.ts';
-import { addInternCommands } from './commands/add-intern-commands.ts';
 import { addKeyCommands } from './commands/add-key-commands.ts';
-import { addMemberCommands } from './commands/add-member-commands.ts';
 import { addModelCommands } from './commands/add-model-commands.ts';
-import { addPresetCommands } from './commands/add-preset-commands.ts';
+import { addOperatorCommands } from './commands/add-operator-commands.ts';
 import { addRequestCommands } from './commands/add-request-commands.ts';
 import { addSpendingCommands } from './commands/add-spending-commands.ts';
-import { addVaultCommands } from './commands/add-vault-commands.ts';
-import { addWorkspaceCommands } from './commands/add-workspace-commands.ts';
 import { CliCommand } from './commands/cli-command.ts';
 import { createCommandParts, type SourceOptions, withSources } from './commands/command-parts.ts';
+import { addResourceCommands, isResource } from './resources/add-resource-commands.ts';
+import type { ResourceCommand } from './resources/definition.ts';
 import type { InitOptions } from './init.ts';
 import { CommandError, readMessage, sanitizeOutput, type Terminal } from './terminal.ts';
 import { version, versionFlags } from './version.ts';
@@ -29,7 +24,10 @@ import { version, versionFlags } from './version.ts';
 export async function runCli(argv: readonly string[], { stdout, stderr, ...rest }: Terminal): Promise<number> {
   const terminal = { ...rest, stdout: sanitizeOutput(stdout), stderr: sanitizeOutput(stderr) };
   let exitCode = 0;
-  const program = createProgram(terminal, (code) => {
+  const named = argv.filter(isResource);
+  const all = named.length === 0 ? [] : (await import('./resources/find-command.ts')).resourceCommands;
+  const commands = all.filter(({ name }) => named.includes(name.split(' ')[0]!));
+  const program = createProgram(terminal, commands, (code) => {
     exitCode = code;
   });
   try {
@@ -49,8 +47,16 @@ function explain(error: unknown): string {
   return error instanceof CommandError ? error.message : readMessage(error);
 }
 
-/** Creates the commands, with their options and their help. A test compares them with `docs/reference/cli.md`. */
-export function createProgram(terminal: Terminal, exit: (code: number) => void): Command {
+/**
+ * Creates the commands, with their options and their help.
+ *
+ * @param commands those of resources; of the others only the groups are created, because most of them are not called
+ */
+export function createProgram(
+  terminal: Terminal,
+  commands: readonly ResourceCommand[],
+  exit: (code: number) => void,
+): Command {
   const { env, stdout, stderr } = terminal;
   const isColored = Boolean(stdout.isTTY) && !env.NO_COLOR;
   const program: Command = new CliCommand('headgate')
@@ -116,15 +122,9 @@ export function createProgram(terminal: Terminal, exit: (code: number) => void):
       stdout.write(`${JSON.stringify(createDocument(version, definedRoutes), null, 2)}\n`);
     });
 
+  addResourceCommands(program, parts, commands);
   addKeyCommands(program, parts);
-  addWorkspaceCommands(program, parts);
-  addMemberCommands(program, parts);
-  addGuardrailCommands(program, parts);
-  addPresetCommands(program, parts);
-  addVaultCommands(program, parts);
-  addInternCommands(program, parts);
-  addFileCommands(program, parts);
-  addContainerCommands(program, parts);
+  addOperatorCommands(program, parts);
   addSpendingCommands(program, parts);
   addRequestCommands(program, parts);
   addModelCommands(program, parts);

@@ -11,18 +11,18 @@ import { type NamedWorkspace, resolveWorkspaceId } from './resolve-workspace-id.
  *
  * @param warn called with problems in the files of the catalog
  * @param stored workspaces of the store, for providers that name one by its id
+ * @param resolveId returns the id of a workspace that a provider names
  * @throws {Error} with a message for the operator, if the configuration contradicts itself
  */
 export function readRoutingContext(
   { config, dataDir }: LoadedConfig,
   warn: (message: string) => void,
   stored: readonly NamedWorkspace[] = [],
+  resolveId = (named: string): string => resolveWorkspaceId({ config }, named, stored),
 ) {
   const { builtin, overrides } = config.catalog;
   const records = loadCatalogRecords({ builtin, overrides, dataDir }, warn);
-  const { endpoints, models } = buildEndpoints(config, records, (named) =>
-    resolveWorkspaceId({ config }, named, stored),
-  );
+  const { endpoints, models } = buildEndpoints(config, records, resolveId);
   const catalog = createCatalog(endpoints, models, records);
   return {
     ...createRoutingContext(catalog, {

@@ -37,9 +37,12 @@ describe.skipIf(problem !== undefined)('the guide of interns', () => {
       HEADGATE_CONFIG: join(folder, 'headgate.json'),
       HEADGATE_DATA: join(folder, 'data'),
     };
-    const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: folder, env });
-    expect(stdout).toMatch(/Exists already: scout[\s\S]*4\/4 Health check\nRunning at scout-/);
-    expect(stdout).toMatch(/\nHello\n[\s\S]*Suspended scout\.\n[\s\S]*Running at scout-[\s\S]*Deleting scout/);
+    const { stdout, stderr } = await promisify(execFile)('bash', ['-c', script], { cwd: folder, env });
+    expect(stderr).toMatch(/There already is the intern "scout"\.\n[\s\S]*4\/4 Health check\nRunning at scout-/);
+    expect(stdout).toMatch(/\nHello\n/);
+    expect(stderr).toMatch(
+      /Suspended the intern "scout"\.\n[\s\S]*Running at scout-[\s\S]*Deleting the intern "scout"/,
+    );
     await end();
   });
 });

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createProgram, runCli } from '../../src/cli/program.ts';
+import { resourceCommands } from '../../src/cli/resources/find-command.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { rootNode } from '../../src/config/schema-node.ts';
 import { definedRoutes } from '../../src/api/routes.ts';
@@ -86,12 +87,19 @@ describe('configuration in YAML', () => {
 
 describe('commands', () => {
   const quiet = { write: () => true };
-  const program = createProgram({ stdout: quiet, stderr: quiet, env: {}, cwd: '/' }, () => {});
+  const program = createProgram({ stdout: quiet, stderr: quiet, env: {}, cwd: '/' }, resourceCommands, () => {});
   const findChild = (command: Command, name: string | undefined) =>
     command.commands.find((child) => child.name() === name);
 
   /** The default commands of groups. */
-  const alone: Readonly<Record<string, string>> = { headgate: 'start', models: 'list', requests: 'list' };
+  const alone: Readonly<Record<string, string>> = {
+    '': 'start',
+    models: 'list',
+    requests: 'list',
+    'workspaces budgets': 'change',
+    'workspaces members': 'change',
+    'containers files': 'list',
+  };
 
   /** Finds the words of a command line that the program does not have: commands and options. */
   function findUnknown(words: readonly string[]): string[] {
@@ -101,7 +109,7 @@ describe('commands', () => {
       command = child;
       depth++;
     }
-    command = findChild(command, alone[command.name()]) ?? command;
+    command = findChild(command, alone[words.slice(0, depth).join(' ')]) ?? command;
     const [word = '', ...others] = words.slice(depth);
     const known = ['--help', ...[program, command].flatMap(({ options }) => options.map(({ long }) => long))];
     const options = [word, ...others].flatMap((one) => /^--[a-z][a-z-]*/.exec(one)?.[0] ?? []);

@@ -108,6 +108,7 @@ export const guardrailRoutes = [
 ];
 
 function write(parts: ManagementApiParts, guardrail: GuardrailRecord, body: GuardrailSettingsBody) {
-  const warnings = findUnknownEntries(body, parts.routingContext().catalog);
+  const context = parts.routingContext();
+  const warnings = context ? findUnknownEntries(body, context.catalog) : [];
   return { data: writeGuardrail(guardrail), ...(warnings.length > 0 && { warnings }) };
 }

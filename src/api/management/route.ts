@@ -10,8 +10,8 @@ import type { HashEndUser } from './read-end-user.ts';
 export interface ManagementApiParts extends ManagementParts {
   ledger: ManagementParts['ledger'] & Pick<LedgerStore, 'readActivity'>;
   hashEndUser: HashEndUser;
-  /** Returns the models and providers that exist now. */
-  routingContext: () => ModelRoutingContext;
+  /** Returns the models and providers that exist now. Undefined: they are unknown, so no name of them is checked. */
+  routingContext: () => ModelRoutingContext | undefined;
 }
 
 export type ManagementHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;

@@ -84,6 +84,7 @@ export const workspaceRoutes = [
 ];
 
 function write(parts: ManagementApiParts, workspace: WorkspaceDetails, body: WorkspaceSettingsBody) {
-  const warnings = findUnknownModels(body, workspace.id, parts.routingContext());
+  const context = parts.routingContext();
+  const warnings = context ? findUnknownModels(body, workspace.id, context) : [];
   return { data: writeWorkspace(workspace), ...(warnings.length > 0 && { warnings }) };
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { ConfigSources, LoadedConfig } from '../../config/load.ts';
 import type { Path } from '../../config/path.ts';
 import type { Config } from '../../config/schema.ts';
+import { writeExamples } from '../resources/examples.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** Options that say where the configuration is, and that override it. */
@@ -36,6 +37,13 @@ export interface CommandParts {
   readConfig(options: SourceOptions): Promise<Config>;
   /** Adds a command with the options of every command that reads the configuration. */
   command(parent: Command, name: string, description: string, examples: string): Command;
+  /** Adds a command of a resource to its group, with the examples of the resource. @param name `workspaces budgets change` */
+  exampleCommand(
+    program: Command,
+    name: string,
+    description: string,
+    settings?: { isDefault?: boolean; calls?: readonly string[] },
+  ): Command;
   addGroup(parent: Command, name: string, description: string, examples: string): CommandGroup;
 }
 
@@ -76,8 +84,15 @@ export function createCommandParts(terminal: Terminal, exit: (code: number) => v
     readConfig: async (options) => (await loadForStore(options)).config,
     command: (parent, name, description, examples) =>
       withSources(parent.command(name)).description(description).addHelpText('after', examples),
+    exampleCommand(program, name, description, { isDefault = false, calls } = {}) {
+      const words = name.split(' ');
+      const group = findGroup(program, words.slice(0, -1));
+      return withSources(group.command(words.at(-1)!, { isDefault }))
+        .description(description)
+        .addHelpText('after', writeExamples(name, calls));
+    },
     addGroup: (parent, name, description, examples) => {
-      const group = parent.command(name).description(description).addHelpText('after', examples);
+      const group = findGroup(parent, [name]).description(description).addHelpText('after', examples);
       return {
         group,
         add: (child, summary, settings) =>
@@ -86,6 +101,10 @@ export function createCommandParts(terminal: Terminal, exit: (code: number) => v
     },
   };
 }
+
+/** Finds the group of commands with a name, and creates it if there is none. */
+export const findGroup = (program: Command, words: readonly string[]): Command =>
+  words.reduce((group, word) => group.commands.find((one) => one.name() === word) ?? group.command(word), program);
 
 /** Adds the options of every command that reads the configuration. */
 export const withSources = (command: Command): Command =>
