@@ -53,14 +53,17 @@ const verbs: Record<string, string> = { GET: 'show', POST: 'create', PUT: 'set',
 const paramFlags: Record<string, string> = { internId: '--intern <intern>' };
 
 /** Derives the commands of resources from their routes, and the descriptions of their groups from the tags. */
-export function deriveCommands(): { groups: Record<string, string>; commands: ResourceCommand[] } {
-  const found = Object.entries(resourceRoutes).flatMap(([api, routes]) =>
-    (routes as readonly DefinedRoute<never>[]).flatMap((route): Found[] => {
+export function deriveCommands(resources: Readonly<Record<string, readonly DefinedRoute<never>[]>> = resourceRoutes): {
+  groups: Record<string, string>;
+  commands: ResourceCommand[];
+} {
+  const found = Object.entries(resources).flatMap(([api, routes]) =>
+    routes.flatMap((route): Found[] => {
       const { operation } = route;
       return operation && !otherRoutes.includes(operation.id) ? [{ api, route, operation }] : [];
     }),
   );
-  const lists = Object.values(resourceRoutes).flat() as readonly DefinedRoute<never>[];
+  const lists = Object.values(resources).flat();
   const commands = found.flatMap((one) => {
     const spelling = spellings[one.operation.id] ?? {};
     return [spelling].flat().map((each) => derive(one, each, lists));

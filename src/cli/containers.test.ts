@@ -60,6 +60,12 @@ async function call(...args: string[]) {
   const terminal = { stdout: write('stdout'), stderr: write('stderr'), env: {}, cwd: folder };
   return { code: await runCli(['containers', ...args, ...source], terminal), ...printed };
 }
+/** Runs a command that only says what it did. */
+const say = async (...args: string[]): Promise<string> => {
+  const { code, stdout, stderr } = await call(...args);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+  return stderr;
+};
 const succeed = async (...args: string[]): Promise<string> => {
   const { code, stdout, stderr } = await call(...args);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -75,7 +81,7 @@ async function run(id: string, command: FakeCommand, memberId = 'ada') {
 
 describe('headgate containers', () => {
   it('says that there are none', async () => {
-    expect(await succeed('list')).toContain('The workspace has no containers');
+    expect(await say('list')).toContain('There are no containers.');
     expect(JSON.parse(await succeed('list', '--json'))).toEqual([]);
     expect(await call('stop', 'none')).toMatchObject({
       code: 1,
@@ -115,17 +121,17 @@ describe('headgate containers', () => {
       stderr: expect.stringContaining('Several callers have a container "sess_m"'),
     });
     expect(JSON.parse(await succeed('files', 'sess_m@member:bob', '--json'))).toMatchObject([{ path: 'b' }]);
-    for (const id of ['sess_m@member:bob', 'sess_m', 'sess_m-1', 'sess_mm']) await succeed('rm', id);
+    for (const id of ['sess_m@member:bob', 'sess_m', 'sess_m-1', 'sess_mm']) await say('rm', id);
   });
 
   it('stops a container after its commands, and keeps its files', async () => {
     const running = run('sess_b', { waitFor: 'go', write: { a: '1' } });
     await driver.reached('go');
-    const stopping = succeed('stop', 'sess_b');
+    const stopping = say('stop', 'sess_b');
     driver.pass('go');
     await running;
     expect(await stopping).toBe('Stopped sess_b (1 sandbox).\n');
-    expect(await succeed('stop', 'sess_b')).toBe('The container sess_b is not running.\n');
+    expect(await say('stop', 'sess_b')).toBe('The container sess_b is not running.\n');
     expect(await succeed('list')).toMatch(/sess_b@member:ada +- +1 +1/);
   });
 
@@ -133,14 +139,14 @@ describe('headgate containers', () => {
     const running = run('sess_c', { waitFor: 'never' });
     await driver.reached('never');
     const ended = expect(running).rejects.toThrow('The container was stopped.');
-    expect(await succeed('stop', 'sess_c', '--now')).toContain('Stopped sess_c');
+    expect(await say('stop', 'sess_c', '--now')).toContain('Stopped sess_c');
     await ended;
   });
 
   it('removes a container with its files', async () => {
     await run('sess_d', { write: { a: 'content' } });
     const { key } = (await storage.containers.findContainer('w1', 'sess_d@member:ada'))!;
-    expect(await succeed('rm', 'sess_d')).toBe('Deleted sess_d.\n');
+    expect(await say('rm', 'sess_d')).toBe('Deleted the container "sess_d".\n');
     expect(await succeed('list')).not.toContain('sess_d');
     expect(await storage.containers.listEntries({ containerKey: key, after: { version: 0 }, limit: 9 })).toEqual([]);
     const objects = openDiskObjects(join(folder, 'files'));

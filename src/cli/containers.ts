@@ -55,7 +55,7 @@ const withContainers = async <Result>(
 
 /** Prints the containers of a workspace by id: as a table, or as a JSON list. */
 export async function printContainers(terminal: Terminal, config: Config, options: ContainerOptions): Promise<void> {
-  const { stdout } = terminal;
+  const { stdout, stderr } = terminal;
   const found = await withContainers(terminal, config, options, async ({ store, workspaceId }) => {
     const all: { container: ContainerRecord; running: string[] }[] = [];
     for (let after: string | undefined; ; ) {
@@ -81,7 +81,7 @@ export async function printContainers(terminal: Terminal, config: Config, option
     return;
   }
   if (found.length === 0) {
-    stdout.write('The workspace has no containers. The tools bash and shell create them.\n');
+    stderr.write('There are no containers. The tools bash and shell create them.\n');
     return;
   }
   const now = currentTimeMs();
@@ -114,7 +114,7 @@ export async function stopContainer(
     return stopAll(place.store, key, options.now ? 'now' : 'idle');
   });
   const what = stopped === 1 ? '1 sandbox' : `${stopped} sandboxes`;
-  terminal.stdout.write(stopped === 0 ? `The container ${id} is not running.\n` : `Stopped ${id} (${what}).\n`);
+  terminal.stderr.write(stopped === 0 ? `The container ${id} is not running.\n` : `Stopped ${id} (${what}).\n`);
 }
 
 /** Stops a container, and deletes it with its files. */
@@ -129,7 +129,7 @@ export async function removeContainer(
     await stopAll(place.store, key, 'now');
     await deleteContainer({ ...place, now: currentTimeMs }, key);
   });
-  terminal.stdout.write(`Deleted ${id}.\n`);
+  terminal.stderr.write(`Deleted the container "${id}".\n`);
 }
 
 /** Finds a container by the id that the list shows, or that callers use if only one of them has it. @throws {CommandError} */

@@ -7,7 +7,7 @@ import { CommandError, type Terminal } from './terminal.ts';
 
 /** Gives all vaults new data keys, or encrypts their data keys with the current master key. */
 export async function rotateVaults(
-  { stdout, stderr }: Terminal,
+  { stderr }: Terminal,
   loaded: LoadedConfig,
   { masterKey }: { masterKey?: boolean },
 ): Promise<void> {
@@ -16,11 +16,11 @@ export async function rotateVaults(
   await withStore({ config: loaded.config, stderr }, async ({ vaults }) => {
     const parts = openVaultOnce(vaults, texts);
     if (!masterKey) {
-      stdout.write(`New data keys for ${count(await rotateAllVaults(parts), 'vault')}.\n`);
+      stderr.write(`New data keys for ${count(await rotateAllVaults(parts), 'vault')}.\n`);
       return;
     }
     const rewrapped = await rewrapVaultKeys(parts);
-    stdout.write(`Encrypted ${count(rewrapped, 'key')} with the current master key.\n`);
+    stderr.write(`Encrypted ${count(rewrapped, 'key')} with the current master key.\n`);
     const locked = await countLockedKeys(parts);
     if (locked > 0) {
       const remedy = 'Set secrets.previous_master_key to the one that they need, and run this again.';

@@ -41,7 +41,7 @@ export async function changeWorkspaceBudgets(
     return listBudgets(parts, id);
   });
   if (budgets.length === 0) {
-    stdout.write(`"${workspace.name}" has no budget.\n`);
+    stderr.write(`"${workspace.name}" has no budget.\n`);
     return;
   }
   const rows = budgets.map(({ budget, usage }) => [
@@ -50,7 +50,7 @@ export async function changeWorkspaceBudgets(
   ]);
   stdout.write(drawTable(terminal, [{ title: 'INTERVAL' }, ...usageColumns], rows));
   const { includeByokInBudgets } = workspace.settings;
-  stdout.write(`BYOK costs ${includeByokInBudgets ? 'count' : 'do not count'}.\n`);
+  stderr.write(`BYOK costs ${includeByokInBudgets ? 'count' : 'do not count'}.\n`);
 }
 
 function readBudget(text: string): { interval: BudgetInterval; dollars: number } {

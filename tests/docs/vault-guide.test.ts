@@ -80,7 +80,7 @@ it('the commands of the guide work, and no value is readable anywhere', async ({
   const { stdout, stderr } = await promisify(execFile)('bash', ['-c', script], { cwd: folder, env });
   expect(stdout).toContain('"scope":"workspace"');
   expect(stdout).toContain('deploy.example.com');
-  expect(stdout).toContain('New data keys for 2 vaults.');
+  expect(stderr).toContain('New data keys for 2 vaults.');
   expect(stderr).not.toContain('headgate:'); // no complaint about the configuration
 
   const release = createSecretRelease(parts, { internId, workspaceId: main, vaultId, attachedVaultId: null });
