@@ -52,7 +52,11 @@ describe.skipIf(problem !== undefined)('an intern', () => {
   const send = (method: string, path: string, content?: object): Promise<Response> =>
     fetch(`${gate.url}/api/v1${path}`, {
       method,
-      headers: { authorization: `Bearer ${testKeys.key}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${testKeys.key}`,
+        'content-type': 'application/json',
+        ...(method === 'POST' && { 'x-headgate-tags': 'team=search' }),
+      },
       ...(content && { body: JSON.stringify(content) }),
     });
   const find = async (): Promise<Shown> => (await send('GET', `/interns/${id}`)).json() as Promise<Shown>;
@@ -123,6 +127,7 @@ describe.skipIf(problem !== undefined)('an intern', () => {
       config: {
         outbound: { allow: ['localhost', '127.0.0.1', '::1'] },
         interns: { health_ms: 500 },
+        tags: ['team'],
         telemetry: { otlp_endpoint: `http://127.0.0.1:${port}` },
       },
       env: {
@@ -159,6 +164,8 @@ describe.skipIf(problem !== undefined)('an intern', () => {
 
   it('chats over HTTP and by its host name', async () => {
     expect(await say('Hello there')).toBe('Hello there');
+    const calls = (await (await send('GET', '/generations?tag=team:search')).json()) as { data: { model: string }[] };
+    expect(calls.data.map(({ model }) => model)).toEqual(['simulator/echo']);
     const { token } = (await (await send('GET', `/interns/${id}/daemon`)).json()) as { token: string };
     const { port } = new URL(gate.url);
     const request = httpRequest({

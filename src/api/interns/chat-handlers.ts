@@ -4,9 +4,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../domain/caller.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { Intern } from '../../domain/intern.ts';
+import type { Tags } from '../../domain/tags.ts';
 import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
 import type { StartedRun } from '../../interns/runtime/runs.ts';
 import { checkInvokeBody, readChatRequest } from '../../management/interns/chat-bodies.ts';
+import { readTags, TAGS_HEADER } from '../../requests/tags.ts';
 import { type AdmitRequest, countRequest } from '../count-request.ts';
 import { type ManagementHandler, pathParam } from '../management/route.ts';
 import { createChatError, readRunError } from './chat-failure.ts';
@@ -20,6 +22,8 @@ export interface ChatApiParts {
   /** @returns undefined if another process runs it, or none */
   findLive: (internId: string) => LiveIntern | undefined;
   owners: OwnerForwarder;
+  /** The keys of tags. */
+  tagKeys: () => readonly string[];
   /** Counts messages. choice 782 */
   admit: AdmitRequest;
   /** Signs the session ids of `invoke`. */
@@ -35,11 +39,12 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
     async chatWithIntern(request, reply) {
       const intern = await parts.getIntern(request.caller!, pathParam(request, 'intern_id'));
       const wanted = readChatRequest(request.body);
+      const tags = readTags(parts.tagKeys(), request.headers[TAGS_HEADER], undefined);
       const live = findRunning(parts, intern);
       if (!live) return forward(parts, intern, { request, reply, isChat: true });
       const steered = await countRequest(parts.admit, request, reply, () => {
         const headers = reply.getHeaders() as Record<string, string>; // those of the edge
-        return serveChat(live, wanted, { raw: reply.raw, headers, times });
+        return serveChat(live, wanted, { raw: reply.raw, headers, tags, times });
       });
       if (steered) return reply.code(202).send(steered);
       return reply.hijack();
@@ -49,6 +54,7 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
       const caller = request.caller!;
       const intern = await parts.getIntern(caller, pathParam(request, 'intern_id'));
       const { input, session_id: given } = checkInvokeBody(request.body);
+      const tags = readTags(parts.tagKeys(), request.headers[TAGS_HEADER], undefined);
       const sessions = createSessionIds(parts.sign, caller, intern);
       if (given !== undefined && !sessions.isIssued(given)) {
         throw createChatError('not_found', 'No invocation of this caller has returned this session_id.');
@@ -58,7 +64,7 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
       const sessionId = given ?? sessions.issue();
       reply.code(202);
       const status = await countRequest(parts.admit, request, reply, () =>
-        invoke(live, { sessionId, given, input }, times),
+        invoke(live, { sessionId, given, input, tags }, times),
       );
       return { session_id: sessionId, status };
     },
@@ -68,12 +74,24 @@ export function createChatHandlers(parts: ChatApiParts): Record<'chatWithIntern'
 /** Starts a run without a connection, or adds a message to that of its session. @throws {GatewayError} */
 async function invoke(
   { runs }: LiveIntern,
-  { sessionId, given, input }: { sessionId: string; given: string | undefined; input: string },
+  {
+    sessionId,
+    given,
+    input,
+    tags,
+  }: { sessionId: string; given: string | undefined; input: string; tags: Tags | undefined },
   times: ChatTimes,
 ): Promise<'started' | 'steered'> {
   try {
     if (runs.isBusy && (await runs.steer(given, input))) return 'steered';
-    const run = { sessionId, input, mode: 'self-drive', deadlineMs: times.invokeMs, reader: ignoredReader } as const;
+    const run = {
+      sessionId,
+      input,
+      mode: 'self-drive',
+      tags,
+      deadlineMs: times.invokeMs,
+      reader: ignoredReader,
+    } as const;
     await awaitAcceptance(runs.start(run), times.acceptMs);
     return 'started';
   } catch (error) {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import type { Tags } from '../../domain/tags.ts';
 import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
 import type { ChatRequest } from '../../management/interns/chat-bodies.ts';
 import { createChatError, readRunError } from './chat-failure.ts';
@@ -34,6 +35,8 @@ export interface SteeredReply {
 /** Where a reply is written. */
 export interface ChatTarget {
   raw: ServerResponse;
+  /** Those of the request, for the model calls of a run that it starts. Absent: none. */
+  tags?: Tags | undefined;
   headers: Record<string, string>;
   times: ChatTimes;
 }
@@ -47,7 +50,7 @@ export interface ChatTarget {
 export async function serveChat(
   { runs }: LiveIntern,
   wanted: ChatRequest,
-  { raw, headers, times }: ChatTarget,
+  { raw, headers, tags, times }: ChatTarget,
 ): Promise<SteeredReply | undefined> {
   if (wanted.kind === 'message' && runs.isBusy) {
     const { sessionId, text } = wanted;
@@ -85,7 +88,7 @@ export async function serveChat(
   try {
     if (wanted.kind === 'message') {
       const { text: input, mode } = wanted;
-      detach = runs.start({ sessionId, input, mode, deadlineMs: times.runMs, reader }).detach;
+      detach = runs.start({ sessionId, input, mode, tags, deadlineMs: times.runMs, reader }).detach;
     } else detach = (await runs.answer(wanted.interactionId, sessionId, wanted.text, reader)).detach;
     if (raw.destroyed) onClose();
     await done.promise;

@@ -83,6 +83,7 @@ export function openInternWing(base: Base, sandboxes: OpenedContainers, resource
     getIntern: (caller: Caller, internId: string) => getChangeableIntern(interns, caller, internId),
     findLive: runtime.find,
     owners: createOwnerForwarder(host),
+    tagKeys: () => config().tags,
     admit: accounts.admit,
     sign: host.sign,
   };

@@ -9,6 +9,8 @@ export interface ModelRequest {
   instructions: string;
   tools: readonly unknown[];
   sessionId: string;
+  /** The header `X-Headgate-Tags`. Undefined: none. */
+  tags: string | undefined;
   signal: AbortSignal;
   onText(text: string): void;
   onReasoning(text: string): void;
@@ -79,7 +81,7 @@ async function callOnce(settings: AgentSettings, call: ModelRequest): Promise<Mo
   throw new ModelError('The response of the gateway was interrupted.', true);
 }
 
-function send(settings: AgentSettings, { input, instructions, tools, sessionId, signal }: ModelRequest) {
+function send(settings: AgentSettings, { input, instructions, tools, sessionId, tags, signal }: ModelRequest) {
   const body = Buffer.from(
     JSON.stringify({
       ...(settings.model && { model: settings.model }),
@@ -106,6 +108,7 @@ function send(settings: AgentSettings, { input, instructions, tools, sessionId, 
           authorization: `Bearer ${settings.apiKey}`,
           'content-type': 'application/json',
           'content-length': body.length,
+          ...(tags && { 'x-headgate-tags': tags }),
         },
         agent: false,
         signal,

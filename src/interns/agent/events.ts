@@ -53,4 +53,6 @@ export interface RunRequest {
   session_id: string;
   input: string;
   approval_mode: 'self-drive' | 'manual';
+  /** The header `X-Headgate-Tags` of its model calls. Absent: it has no tags. */
+  tags?: string;
 }

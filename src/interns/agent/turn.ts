@@ -91,6 +91,7 @@ export class AgentTurn {
       tools: toolDefinitions,
       instructions: this.writeInstructions(),
       sessionId: this.request.session_id,
+      tags: this.request.tags,
       signal: this.cancellation.signal,
       onText: (text) => emit({ type: 'text', text }),
       onReasoning: (text) => emit({ type: 'reasoning', text }),
@@ -118,6 +119,7 @@ export class AgentTurn {
         instructions: '',
         tools: [],
         sessionId: this.request.session_id,
+        tags: this.request.tags,
         signal: this.cancellation.signal,
         onText: (text) => {
           summary += text;

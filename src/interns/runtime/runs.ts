@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type Tags, writeTags } from '../../domain/tags.ts';
 import type { AgentEvent, AgentInteraction, InteractionReply, RunRequest } from '../agent/events.ts';
 import { AgentError } from './agent-client.ts';
 import { readPersonReply } from './read-person-reply.ts';
@@ -27,6 +28,8 @@ export interface NewRun {
   sessionId: string;
   input: string;
   mode: 'self-drive' | 'manual';
+  /** Those of its model calls. Absent: none. */
+  tags?: Tags | undefined;
   /** Ends the run. */
   deadlineMs: number;
   reader: RunReader | undefined;
@@ -74,7 +77,7 @@ export class InternRuns {
   }
 
   /** @throws {RunError} `busy` if a run is in progress */
-  start({ sessionId, input, mode, deadlineMs, reader }: NewRun): StartedRun {
+  start({ sessionId, input, mode, tags, deadlineMs, reader }: NewRun): StartedRun {
     if (this.current)
       throw new RunError('busy', 'The intern is working on another message. Try again later.', { retryable: true });
     const run: OpenRun = {
@@ -96,7 +99,13 @@ export class InternRuns {
     this.current = run;
     const accepted = Promise.withResolvers<void>();
     accepted.promise.catch(() => {}); // its reader has the error, too
-    void this.follow(run, accepted, { run_id: run.id, session_id: sessionId, input, approval_mode: mode });
+    void this.follow(run, accepted, {
+      run_id: run.id,
+      session_id: sessionId,
+      input,
+      approval_mode: mode,
+      ...(tags && { tags: writeTags(tags) }),
+    });
     return { accepted: accepted.promise, detach: () => this.detach(run, reader) };
   }
 
