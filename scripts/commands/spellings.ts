@@ -60,6 +60,7 @@ export const fieldHelp: Record<string, string> = {
   allowed_models: 'the only slugs or patterns to use',
   allowed_providers: 'the only providers to use',
   concurrent_requests: 'requests in flight at a time',
+  config: 'settings of requests, as in the API',
   confirm_default_workspace_deletion: 'delete the workspace even if it is the default one',
   content_filter_builtins: 'built-in content filters as in the API',
   content_filters: 'content filters as in the API',
@@ -76,6 +77,7 @@ export const fieldHelp: Record<string, string> = {
   include_byok_in_budgets: 'BYOK costs count toward the limit',
   include_byok_in_limit: 'BYOK costs count toward the limit',
   input: 'message to the intern',
+  instructions: 'standing instructions',
   io_logging_sampling_rate: 'share of the sessions that is kept',
   is_observability_io_logging_enabled: 'keep inputs and outputs',
   limit: 'spending limit in USD',
@@ -83,13 +85,22 @@ export const fieldHelp: Record<string, string> = {
   locations: 'parts of a request that may have it: header, path, query, body, header:NAME',
   reset_interval: 'when the limit resets (UTC)',
   limit_reset: 'when the limit resets (UTC)',
+  model: 'slug of the model that it uses',
+  name: 'display name',
+  order: 'the oldest (asc, the default) or the newest first',
+  paused: 'due times are skipped',
+  provision: 'start it, and show the progress',
+  purpose: 'purpose, such as user_data',
   requests_per_minute: 'requests within 60 seconds',
   member_user_ids: 'members; applies to all their keys',
   tokens_per_minute: 'input and output tokens within 60 seconds',
+  slug: 'name in paths and requests',
+  system_prompt: 'instructions of requests',
   text: 'the text to test',
   time_zone: 'such as Europe/Berlin (UTC)',
   user_id: 'id of a member',
   user_ids: 'ids of members',
+  vault_id: 'id of its vault',
 };
 
 /** The operations that list what fields name. */
@@ -167,7 +178,7 @@ export const spellings: Record<string, Spelling | readonly Spelling[]> = {
       { flags: '--webhook', kind: 'switch', help: 'run the intern when the path of the schedule is called' },
     ],
   },
-  createWorkspace: { ...workspace, optional: ['slug'] },
+  createWorkspace: { ...workspace, optional: ['slug'] }, // it is derived from the name
   deleteFile: [{}, { name: 'files rm' }],
   deleteInternSecret: { name: 'vault delete' },
   deleteVaultSecret: { name: 'vault delete' },
@@ -198,8 +209,11 @@ export const spellings: Record<string, Spelling | readonly Spelling[]> = {
   listGuardrails: { columns: ['name', 'WORKSPACE=workspace_id', 'id', 'RULES=*'] },
   listInterns: { columns: ['name', 'id', 'status', 'model', 'CREATED=createdAt'] },
   listInternSecrets: { name: 'vault list' },
-  listKeyAssignments: { columns: keyColumns },
-  listMemberAssignments: { columns: memberHolderColumns },
+  listKeyAssignments: { summary: 'List the keys that have a guardrail, or this one', columns: keyColumns },
+  listMemberAssignments: {
+    summary: 'List the members that have a guardrail, or this one',
+    columns: memberHolderColumns,
+  },
   listMembers: {
     columns: [
       'MEMBER=id',

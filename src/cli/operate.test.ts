@@ -178,7 +178,7 @@ describe('headgate guardrails', () => {
     [['create', '--name', 'x', '--limit', '5'], '`reset_interval` is missing beside `limit_usd`'],
     [['create', '--name', 'x', '--limit', 'much'], '--limit much: give a number'],
     [['create', '--name', 'x', '--forbid', 'training'], '--forbid training: give paid-training'],
-    [['create'], 'A required option is missing:\n  --name <text>  name\n'],
+    [['create'], 'A required option is missing:\n  --name <text>  display name\n'],
   ])('rejects %j', async (args, message) => {
     expect(await refuse('guardrails', ...args)).toContain(message);
   });

@@ -7,7 +7,7 @@ import groupList from './groups.json' with { type: 'json' };
 const groups: Record<string, string> = groupList;
 
 /** Whether an argument names resources whose commands are not loaded yet. */
-export const isResource = (word: string): boolean => word in groups;
+export const isResource = (word: string): boolean => Object.hasOwn(groups, word);
 
 /** Adds the given commands, and the names of all groups. The commands load their routes when they run. */
 export function addResourceCommands(program: Command, parts: CommandParts, commands: readonly ResourceCommand[]): void {

@@ -61,12 +61,12 @@ it('derives the commands of a resource from its routes alone', () => {
   expect(commands[0]).toMatchObject({ columns: ['name', 'id', 'size'], paging: { next: 'offset' } });
   expect(commands[2]!.params).toMatchObject([{ name: 'id', help: 'its id or name', of: 'listWidgets' }]);
   expect(commands[1]!.options.map(({ flags, help, isRequired }) => [flags, help, isRequired])).toEqual([
-    ['--name <text>', 'name', true],
+    ['--name <text>', 'display name', true],
     ['--size <number>', 'size, 1 to 9, or none', true],
     ['--shape <word>', 'shape: round or flat', undefined],
     ['--colors <value...>', 'colors', undefined],
     ['--parts <json>', 'parts', undefined],
-    ['--widget-config <text>', 'config', undefined], // another option has the name
+    ['--widget-config <text>', 'settings of requests, as in the API', undefined], // another option has the name
     ['--is-big', 'is big', undefined],
   ]);
 });
