@@ -13,7 +13,11 @@ import { newSession, rowsOf } from './ledger-rows.ts';
 import { type Json, main, manage } from './manage.ts';
 import type { Outcome } from './outcome.ts';
 
-/** @see docs/reference/management.md#attempts */
+/**
+ * Operators ask why another endpoint served a request: https://github.com/BerriAI/litellm/issues/16752
+ *
+ * @see docs/reference/management.md#attempts
+ */
 
 const pricing = { prompt: '0.000001', completion: '0.000002' };
 let upstream: ScriptedUpstream;
