@@ -6,6 +6,7 @@ import { createFirstKeys } from './access/bootstrap.ts';
 import type { OrphanedRequest } from './access/rate-limits.ts';
 import type { Readiness } from './api/health/readiness.ts';
 import { createEdge } from './compose/create-edge.ts';
+import { openAlerts } from './compose/open-alerts.ts';
 import { type Base, openBase } from './compose/open-base.ts';
 import { openContainers } from './compose/open-containers.ts';
 import { type LiveModels, openModels } from './compose/open-models.ts';
@@ -113,7 +114,8 @@ async function assemble(options: GatewayOptions, resources: AsyncDisposableStack
   const sandboxes = await openContainers(base, resources);
   const live = await openModels(base);
   const inference = await openInference(base, live, sandboxes, resources);
-  const records = openRecords(base, live, inference);
+  const { raise } = openAlerts(base, live, resources);
+  const records = openRecords(base, live, { ...inference, raise });
   const interns = openInternWing(base, sandboxes, resources);
   const service = openService(base);
   const app = await createEdge(base, {

@@ -1,4 +1,5 @@
 import { accountingRoutes } from './accounting/routes.ts';
+import { alertRoutes } from './alerts/routes.ts';
 import { containerRoutes } from './containers/routes.ts';
 import { fileRoutes } from './files/routes.ts';
 import { assignmentRoutes } from './guardrails/assignments.ts';
@@ -27,6 +28,7 @@ export const resourceRoutes = {
     ...guardrailRoutes,
     ...assignmentRoutes,
     ...accountingRoutes,
+    ...alertRoutes,
     ...presetRoutes,
   ],
   files: fileRoutes,

@@ -25,6 +25,8 @@ export interface GatewayOptions {
   slot?: AssignedSlot;
   /** How long records and spans are collected before they are stored or exported. Absent: the default of each. */
   gatherMs?: number | undefined;
+  /** Milliseconds between two looks for alerts. Absent: half a minute. */
+  alertMs?: number | undefined;
   /** Replaces the sandbox driver of the configuration. */
   sandboxDriver?: SandboxDriver;
   /** Replaces the containers of the configuration. */

@@ -14,6 +14,7 @@ const about: Record<string, string> = {
   counters: 'Counters of limits and budgets. Guide: [limits](../guides/limits.md).',
   budgets:
     'Spending limits of the organization and of members. Keys and workspaces have their own. Guide: [limits](../guides/limits.md).',
+  alerts: 'Alerts and their webhooks. Guide: [alerts](../guides/alerts.md).',
   secrets: 'The master key.',
   log: 'The log. Guide: [observability](../guides/observability.md#log).',
   telemetry:

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { alertsSection } from './schema/alerts.ts';
 import { bootstrapSection, budgetsSection, limitsSection } from './schema/access.ts';
 import { embeddingSettings } from './schema/embeddings.ts';
 import { filesSection } from './schema/files.ts';
@@ -48,6 +49,7 @@ export const configSchema = Type.Object({
   plugins: pluginsSection,
   limits: limitsSection,
   budgets: budgetsSection,
+  alerts: alertsSection,
   outbound: outboundSection,
   guardrails: guardrailsSection,
   tools: toolsSection,

@@ -14,6 +14,7 @@ export const tags = {
   Files: 'Files of a workspace, and files of containers.',
   Interns: 'Persistent agents of a workspace.',
   Accounting: 'Credits, activity and the audit log.',
+  Alerts: 'Alerts and their webhooks.',
   Gateway: 'The gateway itself.',
 } as const;
 

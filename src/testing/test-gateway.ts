@@ -69,7 +69,10 @@ export const testKeys = {
 export async function testGateway(
   parts: Record<string, unknown> = {},
   dataDir?: string,
-  ports: Pick<GatewayOptions, 'containers' | 'gatherMs' | 'internRuntime' | 'internTimes' | 'internVaults'> = {},
+  ports: Pick<
+    GatewayOptions,
+    'alertMs' | 'containers' | 'gatherMs' | 'internRuntime' | 'internTimes' | 'internVaults'
+  > = {},
 ): Promise<TestGateway> {
   const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'headgate-test-'));
   const isEmbedded = parts['storage'] === undefined;

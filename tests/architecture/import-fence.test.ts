@@ -23,6 +23,7 @@ const rules: Rules = {
     containers: 'platform management tools', // copies files of workspaces, and fails as tools do
     metering: 'platform',
     contents: 'platform',
+    alerts: 'platform metering config:types',
     config: 'platform schema',
     vault: 'platform interns:types', // owns the vaults of interns
     catalog: 'metering providers:types',
@@ -34,7 +35,7 @@ const rules: Rules = {
     exchanges: 'catalog routing providers pipeline',
     http: 'pipeline schema',
     openapi: 'schema http',
-    api: 'schema platform metering catalog routing access requests pipeline management vault interns http openapi',
+    api: 'schema platform alerts metering catalog routing access requests pipeline management vault interns http openapi',
     cli: '* !testing',
     compose: '* !cli !testing',
     gateway: '* !cli !testing',

@@ -19,6 +19,8 @@ interface Document {
   components: { schemas: Record<string, object> };
 }
 
+/** Refuses connections. */
+const webhook = { id: 'ops', url: 'http://127.0.0.1:9/hook' };
 const document = createDocument('1.2.3', definedRoutes) as unknown as Document;
 const described = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
@@ -168,10 +170,14 @@ describe('the running gateway', () => {
   let gateway: TestGateway;
   beforeAll(async () => {
     const host = new ScriptedHost();
-    gateway = await testGateway({ interns: { schedules: { enabled: true } } }, undefined, {
-      internRuntime: host.createRuntime(),
-      internVaults: host.internVaults,
-    });
+    gateway = await testGateway(
+      { interns: { schedules: { enabled: true } }, alerts: { webhooks: [webhook] } },
+      undefined,
+      {
+        internRuntime: host.createRuntime(),
+        internVaults: host.internVaults,
+      },
+    );
   });
   afterAll(() => gateway.close());
 
@@ -408,6 +414,8 @@ describe('the running gateway', () => {
     await request('PATCH', '/api/v1/keys/{hash}', { ...of, body: { name: 'store' } });
     await request('POST', '/api/v1/keys/{hash}/rotate', { ...of, body: { grace_seconds: 60 }, status: 201 });
     await request('GET', '/api/v1/members/{id}', { isManaged, path: { id: 'ada' } });
+    await request('POST', '/api/v1/alerts/test', { isManaged, body: { webhook: 'ops' }, status: 202 });
+    await request('GET', '/api/v1/alerts', { isManaged });
     await request('PATCH', '/api/v1/members/{id}', { isManaged, path: { id: 'ada' }, body: {} });
     const guarded = { isManaged, path: { id: guardrail.id } };
     const sides = { keys: { key_hashes: [key.hash] }, members: { member_user_ids: ['ada'] } };

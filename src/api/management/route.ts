@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Alert } from '../../alerts/find-alerts.ts';
 import { routesOf } from '../../http/define-route.ts';
 import type { Tag } from '../../http/operation.ts';
 import type { Actor, ManagementParts } from '../../management/parts.ts';
 import type { ModelRoutingContext } from '../../management/workspaces/find-unknown-models.ts';
+import type { AlertStore } from '../../platform/storage/ports/alerts.ts';
 import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
 import type { HashEndUser } from './read-end-user.ts';
 
@@ -10,6 +12,12 @@ import type { HashEndUser } from './read-end-user.ts';
 export interface ManagementApiParts extends ManagementParts {
   ledger: ManagementParts['ledger'] & Pick<LedgerStore, 'readActivity'>;
   hashEndUser: HashEndUser;
+  alerts: {
+    list: AlertStore['listAlerts'];
+    raise(alert: Alert, webhooks: readonly string[]): Promise<unknown>;
+    /** Ids of the configured webhooks. */
+    webhooks: () => readonly string[];
+  };
   /** Returns the models and providers that exist now. Undefined: they are unknown, so no name of them is checked. */
   routingContext: () => ModelRoutingContext | undefined;
 }

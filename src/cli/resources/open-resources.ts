@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createRaiseAlert } from '../../alerts/raise-alert.ts';
 import type { ManagementApiParts } from '../../api/management/route.ts';
 import { resourceRoutes } from '../../api/resource-routes.ts';
 import { createEndUserHash } from '../../access/hash-end-user.ts';
@@ -125,6 +126,11 @@ function createOpeners(storage: Storage, loaded: LoadedConfig, { routingContext,
       ledger: storage.ledger,
       hashEndUser: (workspaceId, id) => createEndUserHash(readNeededMasterKeys(loaded).current)(workspaceId, id),
       routingContext,
+      alerts: {
+        list: storage.alerts.listAlerts,
+        raise: createRaiseAlert(storage.alerts, () => config.alerts),
+        webhooks: () => config.alerts.webhooks.map(({ id }) => id),
+      },
     }),
     async files() {
       const { createFileHandlers } = await import('../../api/files/handlers.ts');

@@ -1,3 +1,4 @@
+import type { RaiseAlert } from '../../alerts/raise-alert.ts';
 import { createContainerHandlers } from '../../api/containers/handlers.ts';
 import { createFileHandlers } from '../../api/files/handlers.ts';
 import { createAnalyticsHandler } from '../../api/generation/analytics.ts';
@@ -19,7 +20,11 @@ export interface Records {
 }
 
 /** Opens the APIs of stored records. */
-export function openRecords(base: Base, live: LiveModels, { hashEndUser }: Pick<Inference, 'hashEndUser'>): Records {
+export function openRecords(
+  base: Base,
+  live: LiveModels,
+  { hashEndUser, raise }: Pick<Inference, 'hashEndUser'> & { raise: RaiseAlert },
+): Records {
   const { config, storage, accounting, accounts, files, management, state } = base;
   const { ledger, contents } = accounting;
   const primary = base.options.slot?.primary.use<PrimaryService>(serviceNames.primary);
@@ -53,7 +58,17 @@ export function openRecords(base: Base, live: LiveModels, { hashEndUser }: Pick<
         findContent: createContentHandler((id) => lookTwice(() => contents.find(id))),
         ...createFeedbackHandlers({ contents: storage.contents, flushLedger: flushAll }),
       },
-      management: { ...management, ledger: storage.ledger, hashEndUser, routingContext: live.routingContext },
+      management: {
+        ...management,
+        ledger: storage.ledger,
+        hashEndUser,
+        routingContext: live.routingContext,
+        alerts: {
+          list: storage.alerts.listAlerts,
+          raise,
+          webhooks: () => config().alerts.webhooks.map(({ id }) => id),
+        },
+      },
       files: createFileHandlers({
         ...files,
         workspaces: storage.management,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testAccess } from './contract/access.ts';
 import { testActivity } from './contract/activity.ts';
+import { testAlerts } from './contract/alerts.ts';
 import { testBudgets } from './contract/budgets.ts';
 import { testChanges } from './contract/changes.ts';
 import { testContainers } from './contract/containers.ts';
@@ -104,6 +105,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     testJobs(pair);
     testInterns(pair);
     testUsage(pair);
+    testAlerts(pair);
     testVaults(pair);
   });
 }

@@ -6,6 +6,7 @@ import { createManagementStore } from './sql-management.ts';
 import { createVaultStore } from './sql-vaults.ts';
 import type { Storage } from './storage.ts';
 import { readActivity } from './tables/activity.ts';
+import { createAlertStore } from './tables/alerts.ts';
 import { appendContents, deleteContentsBefore, findContent } from './tables/contents.ts';
 import type { Tables } from './tables/database.ts';
 import { addFeedback, listFeedback } from './tables/feedback.ts';
@@ -137,6 +138,7 @@ export async function createSqlStorage(
     interns: createInternStore(db),
     schedules: createInternScheduleStore(db),
     jobs: createJobStore(db),
+    alerts: createAlertStore(db),
     vaults: createVaultStore(db),
     migrate: async () => {
       await migrate(db);

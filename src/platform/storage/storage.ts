@@ -1,4 +1,5 @@
 import type { AccessStore } from './ports/access.ts';
+import type { AlertStore } from './ports/alerts.ts';
 import type { ContainerStore } from './ports/containers.ts';
 import type { ContentStore } from './ports/contents.ts';
 import type { FileStore } from './ports/files.ts';
@@ -29,6 +30,7 @@ export interface Storage {
   readonly interns: InternStore;
   readonly schedules: InternScheduleStore;
   readonly jobs: JobStore;
+  readonly alerts: AlertStore;
   readonly vaults: VaultStore;
   /** Brings the schema up to date. Several processes can do so concurrently. */
   migrate(): Promise<void>;

@@ -15,6 +15,7 @@ import type { CountColumn, dimensionColumns } from './rollups.ts';
 
 /** All tables, the same in both dialects. Integer columns are read as `bigint`, flags are 0 or 1. */
 export interface Tables {
+  alerts: AlertTable;
   keys: KeyTable;
   workspaces: WorkspaceTable;
   members: MemberTable;
@@ -52,6 +53,17 @@ export interface Tables {
 
 /** A connection, a pool or a transaction: what the functions of `tables/` run on. */
 export type Database = Kysely<Tables>;
+
+/** Alerts that were raised. */
+export interface AlertTable {
+  id: string;
+  kind: string;
+  message: string;
+  /** JSON. */
+  data: string;
+  at_ms: Integer;
+  count: Integer;
+}
 
 export interface AuditTable {
   id: string;

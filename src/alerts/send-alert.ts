@@ -1,0 +1,95 @@
+import { createHmac } from 'node:crypto';
+import type { Config } from '../config/schema.ts';
+import { parseJson } from '../domain/parse-json.ts';
+import type { JobOutcome, JobWork } from '../platform/jobs/run-jobs.ts';
+import type { WriteLog } from '../platform/telemetry/log-messages.ts';
+import type { Alert } from './find-alerts.ts';
+
+/** The kind of jobs that send an alert to a webhook. */
+export const ALERT_JOB = 'alert';
+
+/** The payload of the job. */
+export interface AlertJob {
+  webhook: string;
+  atMs: number;
+  alert: Pick<Alert, 'id' | 'kind' | 'message' | 'data'>;
+}
+
+const TIMEOUT_MS = 10_000;
+/** Time after which an alert that was not delivered is given up. */
+const GIVE_UP_MS = 24 * 3_600_000;
+
+export interface SendParts {
+  webhooks: () => Config['alerts']['webhooks'];
+  now: () => number;
+  log: WriteLog;
+}
+
+/**
+ * Creates the work of the job. A webhook that does not respond, or responds with 408, 429 or a status from 500 on, is tried
+ * again. Every other status than 2xx is final.
+ */
+export const createAlertWork =
+  ({ webhooks, now, log }: SendParts): JobWork =>
+  async (job): Promise<JobOutcome> => {
+    const done = { wakes: job.wakes };
+    const { webhook: id, atMs, alert } = parseJson(job.payload) as AlertJob; // this process or another has written it
+    const webhook = webhooks().find((each) => each.id === id);
+    if (!webhook) return done; // it was removed
+    if (now() - atMs > GIVE_UP_MS) {
+      log('alert not delivered', { webhook: id, alert: alert.id, detail: 'it was tried for a day' });
+      return done;
+    }
+    const body = JSON.stringify(
+      webhook.format === 'slack'
+        ? { text: `Headgate: ${alert.message}` }
+        : {
+            type: `headgate.${alert.kind}`,
+            timestamp: new Date(atMs).toISOString(),
+            data: { id: alert.id, message: alert.message, ...alert.data },
+          },
+    );
+    const status = await post(webhook, job.id, body, AbortSignal.any([job.signal, AbortSignal.timeout(TIMEOUT_MS)]));
+    if (status >= 200 && status < 300) return done;
+    if (status >= 500 || status === 408 || status === 429)
+      throw new Error(`The webhook "${id}" responded with ${status}.`);
+    log('alert not delivered', { webhook: id, alert: alert.id, detail: `status ${status}` });
+    return done;
+  };
+
+/** @returns the status. @throws without the URL, which may contain a secret */
+async function post(
+  { id: name, url, secret }: Config['alerts']['webhooks'][number],
+  id: string,
+  body: string,
+  signal: AbortSignal,
+): Promise<number> {
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      redirect: 'manual',
+      signal,
+      body,
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'headgate',
+        ...(secret !== undefined && sign(secret, id, Math.floor(Date.now() / 1000), body)),
+      },
+    });
+    await response.body?.cancel();
+    return response.status;
+  } catch (error) {
+    signal.throwIfAborted();
+    const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException; // fetch names the cause of the system
+    throw new Error(`The webhook "${name}" cannot be reached${code === undefined ? '' : ` (${code})`}.`, {
+      cause: undefined,
+    });
+  }
+}
+
+/** Signs a body by the specification of Standard Webhooks. @param seconds Unix time */
+function sign(secret: string, id: string, seconds: number, body: string): Record<string, string> {
+  const key = secret.startsWith('whsec_') ? Buffer.from(secret.slice(6), 'base64') : secret;
+  const signature = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64');
+  return { 'webhook-id': id, 'webhook-timestamp': String(seconds), 'webhook-signature': `v1,${signature}` };
+}

@@ -1,0 +1,81 @@
+import { hostname } from 'node:os';
+import { createAlertFinder } from '../alerts/find-alerts.ts';
+import { createRaiseAlert, type RaiseAlert } from '../alerts/raise-alert.ts';
+import { ALERT_JOB, createAlertWork } from '../alerts/send-alert.ts';
+import { currentTimeMs } from '../domain/clock.ts';
+import { runJobs } from '../platform/jobs/run-jobs.ts';
+import { withTimeout } from '../platform/with-timeout.ts';
+import type { Base } from './open-base.ts';
+import type { LiveModels } from './open-models.ts';
+import { SHUTDOWN_GRACE_MS } from './time-limits.ts';
+
+const EVERY_MS = 30_000;
+/** Alerts that are sent at the same time. */
+const PARALLEL = 10;
+/** Time for which alerts are listed. */
+const KEEP_MS = 90 * 86_400_000;
+
+/** Opens the alerts. @param resources collects the resources to close at the end */
+export function openAlerts(
+  { config, storage, log, health, isFirst, options }: Base,
+  live: Pick<LiveModels, 'models'>,
+  resources: AsyncDisposableStack,
+): { raise: RaiseAlert } {
+  const settings = () => config().alerts;
+
+  const raise = createRaiseAlert(storage.alerts, settings);
+  if (!isFirst) return { raise }; // one of several workers looks for alerts and sends them
+
+  const runner = runJobs({
+    store: storage.jobs,
+    holder: `${hostname()}/${process.pid}`,
+    now: currentTimeMs,
+    elapsed: () => performance.now(),
+    kinds: [
+      {
+        kind: ALERT_JOB,
+        work: createAlertWork({ webhooks: () => settings().webhooks, now: currentTimeMs, log }),
+        maxOwned: () => (settings().webhooks.length > 0 ? PARALLEL : 0),
+      },
+    ],
+    onTrouble(error, job) {
+      if (job) log('job failed', { job: job.id, err: error });
+      else log('jobs unavailable', { err: error });
+    },
+  });
+  const find = createAlertFinder({
+    settings,
+    limits: () => ({ access: storage.access, management: storage.management, budgets: config().budgets }),
+    ledger: storage.ledger,
+    endpoints: () =>
+      live.models().catalog.endpoints.map((endpoint) => ({
+        id: endpoint.id,
+        model: endpoint.model,
+        provider: endpoint.provider.name,
+        isStable: health.view(endpoint)?.isStable ?? true,
+      })),
+  });
+  let looking: Promise<void> | undefined;
+  async function look(): Promise<void> {
+    let isRaised = false;
+    for (const alert of await find(currentTimeMs())) isRaised = (await raise(alert)) || isRaised;
+    if (isRaised) runner.notify();
+    await storage.alerts.deleteAlertsBefore(currentTimeMs() - KEEP_MS);
+  }
+  const timer = setInterval(() => {
+    looking ??= look()
+      .catch((error) => log('alerts not checked', { err: error }))
+      .finally(() => {
+        looking = undefined;
+      });
+  }, options.alertMs ?? EVERY_MS).unref();
+  // An unreachable store must not delay a shutdown.
+  resources.defer(() =>
+    withTimeout(SHUTDOWN_GRACE_MS, Promise.all([runner.close(), looking])).then(
+      () => {},
+      (error) => log('jobs unavailable', { err: error }),
+    ),
+  );
+  resources.defer(() => clearInterval(timer));
+  return { raise };
+}

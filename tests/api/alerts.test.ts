@@ -1,0 +1,138 @@
+import { createHmac } from 'node:crypto';
+import { afterEach, expect, it } from 'vitest';
+import {
+  json,
+  type ScriptedRequest,
+  type ScriptedUpstream,
+  startUpstream,
+  type TestGateway,
+  testGateway,
+} from '../../src/testing/index.ts';
+import { book, expectIssues, type Json, main, manage } from './manage.ts';
+
+const secret = `whsec_${Buffer.from('a secret of the receiver').toString('base64')}`;
+const open: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close();
+});
+
+async function start(
+  alerts: object = {},
+  more: object = {},
+): Promise<{ gateway: TestGateway; receiver: ScriptedUpstream }> {
+  const receiver = await startUpstream();
+  open.push(receiver);
+  receiver.always(json('ok'));
+  const url = receiver.url.replace(/\/v1$/, '/hook?token=t0k3n');
+  const webhooks = [
+    { id: 'ops', url, secret },
+    { id: 'chat', url, format: 'slack' },
+  ];
+  const gateway = await testGateway({ alerts: { webhooks, ...alerts }, ...more }, undefined, { alertMs: 20 });
+  open.push(gateway);
+  return { gateway, receiver };
+}
+
+const list = async (gateway: TestGateway): Promise<Json[]> => (await manage(() => gateway)('GET', '/alerts')).body.data;
+
+/** Returns the next alert in JSON and the next message to a chat. */
+async function receive(receiver: ScriptedUpstream): Promise<{ alert: Json; message: Json; signed: ScriptedRequest }> {
+  const both = [await receiver.nextRequest(), await receiver.nextRequest()];
+  const signed = both.find(({ headers }) => headers['webhook-id'] !== undefined)!;
+  const chat = both.find((request) => request !== signed)!;
+  return { alert: signed.body, message: chat.body, signed };
+}
+
+it('a limit that is used to 50, 80 or 100 percent is an alert, once for each period, and signed', async () => {
+  const { gateway, receiver } = await start({}, { budgets: { organization: { monthly: 1 } } });
+  await book(gateway, { createdAtMs: Date.now(), costNanoUsd: 820_000_000n });
+  const { alert, message, signed } = await receive(receiver);
+  expect(alert).toMatchObject({
+    type: 'headgate.budget',
+    data: { limit: 'organization', percent: 80, usage_usd: 0.82, limit_usd: 1, window: 'monthly' },
+  });
+  expect(message).toEqual({ text: 'Headgate: The organization has used 82 % of its limit: 0.82 of 1 USD (monthly).' });
+  expect(signed.path).toBe('/hook?token=t0k3n');
+  const { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': signature } = signed.headers;
+  const key = Buffer.from(secret.slice(6), 'base64');
+  expect(signature).toBe(`v1,${createHmac('sha256', key).update(`${id}.${seconds}.${signed.text}`).digest('base64')}`);
+
+  await book(gateway, { createdAtMs: Date.now(), costNanoUsd: 200_000_000n });
+  expect((await receive(receiver)).alert.data).toMatchObject({ percent: 100, usage_usd: 1.02 });
+  const alerts = await list(gateway);
+  expect(alerts.map(({ kind, count, data }) => [kind, count, data.percent])).toEqual([
+    ['budget', 1, 100],
+    ['budget', 1, 80],
+  ]);
+  expect(receiver.requests).toHaveLength(4);
+});
+
+it('an outage of a provider and its end are alerts', async () => {
+  const upstream = await startUpstream();
+  open.push(upstream);
+  const models = [{ model: 'up/m' }];
+  const more = {
+    routing: { outage_ms: 200 },
+    providers: [{ id: 'up', name: 'Up', wire: 'openai-chat', base_url: upstream.url, models }],
+  };
+  const { gateway, receiver } = await start({ unpriced: false }, more);
+  upstream.always(json({ error: { message: 'Broken.' } }, { status: 500 }));
+  for (let time = 0; time < 10; time++) await (await gateway.post('/responses', { model: 'up/m', input: 'hi' })).text();
+  const { alert, message } = await receive(receiver);
+  expect(alert).toMatchObject({ type: 'headgate.provider_down', data: { model: 'up/m', provider: 'Up' } });
+  expect(message.text).toContain('up/m at Up has an outage.');
+  expect((await receive(receiver)).alert).toMatchObject({ type: 'headgate.provider_up', data: { model: 'up/m' } });
+});
+
+it('errors, unusual spending, a model without a price and a key that expires are alerts', async () => {
+  const expires = new Date(Date.now() + 3 * 86_400_000).toISOString();
+  const { gateway, receiver } = await start({ error_percent: 20, error_requests: 4, spend_factor: 3, spend_usd: 2 });
+  await manage(() => gateway)('POST', '/keys', { name: 'soon', workspace_id: main, expires_at: expires });
+  const now = Date.now();
+  await book(
+    gateway,
+    { createdAtMs: now - 5 * 3_600_000, costNanoUsd: 12_000_000_000n }, // the mean hour: 0.50
+    { createdAtMs: now, costNanoUsd: 2_500_000_000n },
+    { createdAtMs: now, priced: false, costNanoUsd: 0n, model: 'acme/new' },
+    { createdAtMs: now, outcome: 'failed', status: 529, model: null, provider: null, priced: false, costNanoUsd: 0n },
+    { createdAtMs: now, outcome: 'failed', status: 402, model: null, provider: null, priced: false, costNanoUsd: 0n },
+  );
+  await expect
+    .poll(async () => (await list(gateway)).map(({ kind, message }) => [kind, message]).toSorted())
+    .toEqual([
+      ['error_rate', '25 % of the last 4 requests failed.'],
+      ['key_expiry', `The key "soon" expires at ${expires}.`],
+      ['spend', 'The last hour cost 2.5 USD. The mean hour of the day before cost 0.5 USD.'],
+      [
+        'unpriced',
+        'acme/new at Acme has no price, so limits and reports leave out its cost. Set `pricing` of the model.',
+      ],
+    ]);
+  await expect.poll(() => receiver.requests.length).toBe(8); // and no more in the quiet time
+});
+
+it('an alert is sent again if the receiver fails, and not if it refuses', async () => {
+  const { gateway, receiver } = await start();
+  receiver.respond(json({}, { status: 503 }));
+  receiver.respond(json({}, { status: 429 }));
+  const test = async (body?: object) => manage(() => gateway)('POST', '/alerts/test', body);
+  expect(await test({ webhook: 'ops' })).toMatchObject({ status: 202, body: { data: { webhooks: ['ops'] } } });
+  const ids = [];
+  for (let time = 0; time < 3; time++) ids.push((await receiver.nextRequest()).headers['webhook-id']);
+  expect(new Set(ids).size).toBe(1);
+  receiver.respond(json({}, { status: 404 }));
+  expect(await test({ webhook: 'ops' })).toMatchObject({ status: 202 });
+  expect((await receiver.nextRequest()).headers['webhook-id']).not.toBe(ids[0]);
+  expect((await test()).body.data.webhooks).toEqual(['ops', 'chat']);
+  await receive(receiver);
+  expect(receiver.requests).toHaveLength(6);
+  expect((await list(gateway)).map(({ kind }) => kind)).toEqual(['test', 'test', 'test']);
+});
+
+it('a test alert needs a webhook', async () => {
+  const { gateway } = await start({ webhooks: [] });
+  expectIssues(await manage(() => gateway)('POST', '/alerts/test'), { webhook: 'No webhook is configured' });
+  const another = await start();
+  const answer = await manage(() => another.gateway)('POST', '/alerts/test', { webhook: 'opps' });
+  expectIssues(answer, { webhook: 'The webhooks are ops, chat.' });
+});
