@@ -93,6 +93,7 @@ function shorten(name: string, commands: readonly ResourceCommand[]): string {
 function derive({ api, route, operation }: Found, spelling: Spelling, routes: readonly DefinedRoute<never>[]) {
   const { id, body, response } = operation;
   const name = spelling.name ?? nameCommand(route, operation, routes);
+  const isScoped = route.permission !== 'management' && !spelling.seesAll;
   const result = (response.schema ?? {}) as Keywords;
   const rows = result.properties?.['data'];
   const isList = rows?.type === 'array' && route.method === 'GET';
@@ -106,11 +107,11 @@ function derive({ api, route, operation }: Found, spelling: Spelling, routes: re
     summary: decapitalize(spelling.summary ?? operation.summary.replace(/^Find /, 'Show ')),
     method: route.method,
     api,
-    ...(route.permission !== 'management' && { isScoped: true }),
+    ...(isScoped && { isScoped }),
     ...(spelling.isPart && { isPart: true }),
     ...(spelling.isDefault && { isDefault: true }),
     params: listParams(route, operation, routes),
-    options: listOptions({ route, operation, spelling, fields: hasFields ? fields : {}, name }),
+    options: listOptions({ isScoped, operation, spelling, fields: hasFields ? fields : {}, name }),
     ...(spelling.sends && { sends: spelling.sends }),
     ...(body && { body: body.type === 'multipart/form-data' ? 'form' : hasFields ? 'object' : 'any' }),
     response: isList ? 'list' : response.type === undefined ? 'object' : 'content',
@@ -159,18 +160,18 @@ function listParams(
 }
 
 interface OptionSource {
-  route: DefinedRoute<never>;
+  isScoped: boolean;
   operation: Operation;
   spelling: Spelling;
   fields: Keywords;
   name: string;
 }
 
-function listOptions({ route, operation, spelling, fields, name }: OptionSource): ResourceOption[] {
+function listOptions({ isScoped, operation, spelling, fields, name }: OptionSource): ResourceOption[] {
   const isHidden = (field: string): boolean => spelling.hides?.includes(field) === true || spelling.sends !== undefined;
   const noun = singular(name.split(' ')[0]!);
   const query = Object.entries(operation.query ?? {}).flatMap(([field, { schema, description, required }]) => {
-    const isOurs = field === 'provider' || (field === 'workspace_id' && route.permission !== 'management');
+    const isOurs = isScoped && (field === 'provider' || field === 'workspace_id');
     if (pagingParams.includes(field) || isOurs || isHidden(field)) return [];
     const help = decapitalize(description.replaceAll('`', '').replace(/\.$/, ''));
     return [createOption({ field, schema, place: 'query', isRequired: required === true, help, spelling, noun })];

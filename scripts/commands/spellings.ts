@@ -14,6 +14,8 @@ export interface Spelling {
   sends?: Record<string, unknown>;
   isPart?: true;
   isDefault?: true;
+  /** Whether it calls a route of every key as a management key. Absent: as a key of a workspace. */
+  seesAll?: true;
   /** The columns of its table: fields, or a title and a field. `*` are all settings. */
   columns?: readonly string[];
   /** Options that set several fields. `shorthands.ts` has their meaning. */
@@ -186,6 +188,21 @@ export const spellings: Record<string, Spelling | readonly Spelling[]> = {
     columns: [
       ...['date', 'model', 'PROVIDER=provider_name', 'requests', 'INPUT=prompt_tokens', 'OUTPUT=completion_tokens'],
       ...['COST=usage', 'WORKSPACE=workspace_id', 'KEY=api_key_hash', 'MEMBER=user_id', 'external_user'],
+    ],
+  },
+  showAnalytics: {
+    seesAll: true,
+    columns: [
+      ...[
+        'start',
+        'model',
+        'PROVIDER=provider_name',
+        'WORKSPACE=workspace_id',
+        'KEY=api_key_hash',
+        'MEMBER=user_id',
+        'tag',
+      ],
+      ...['requests', 'errors', 'INPUT=prompt_tokens', 'OUTPUT=completion_tokens', 'COST=usage'],
     ],
   },
   listAudit: { columns: ['TIME=at', 'action', 'ID=object_id', 'WORKSPACE=workspace_id', 'KEY=actor_key_hash'] },

@@ -1,7 +1,17 @@
 import { Type } from 'typebox';
-import { endUser, keyHash, memberId, pageQuery, wordParameter, workspaceId } from '../../openapi/parameters.ts';
+import { intervals } from '../../domain/time-zone.ts';
+import {
+  endUser,
+  keyHash,
+  memberId,
+  pageQuery,
+  textParameter,
+  wordParameter,
+  workspaceId,
+} from '../../openapi/parameters.ts';
 import { managementRoutes } from '../management/route.ts';
 import { createActivityHandler } from './activity.ts';
+import { analytics, createAnalyticsHandler, usageGroups } from './analytics.ts';
 import { createAuditHandler } from './audit.ts';
 import { createCreditsHandler } from './credits.ts';
 import { activity, auditList, creditTotals } from './shapes.ts';
@@ -39,6 +49,31 @@ export const accountingRoutes = [
     },
     response: { description: 'A row for each day, model and provider.', schema: activity },
     open: createActivityHandler,
+  }),
+  route('GET', '/analytics', {
+    id: 'showAnalytics',
+    summary: 'Read the sums of requests over time',
+    description: 'The oldest interval is first. An inference key sees the sums of its workspace.',
+    query: {
+      since: textParameter('A date in the time zone, or a quarter of an hour, inclusive. Absent: 31 days.'),
+      until: textParameter('A date in the time zone, or a quarter of an hour, exclusive. Absent: now.'),
+      time_zone: textParameter('A zone of the IANA database, such as Europe/Berlin. UTC by default.'),
+      interval: wordParameter('The length of the intervals in local time. `day` by default.', ...intervals),
+      group_by: textParameter(
+        `The dimensions of the rows, with commas between them: ${Object.keys(usageGroups).join(', ')}, tag:KEY.`,
+      ),
+      percentiles: wordParameter('Whether rows have the durations of requests.', 'true', 'false'),
+      model: textParameter('The slug of a model.'),
+      provider: textParameter('The name of a provider.'),
+      tag: textParameter('A tag with its value, such as team:search.'),
+      api_key_hash: keyHash,
+      user_id: memberId,
+      workspace_id: workspaceId,
+    },
+    response: { description: 'A row for each interval and each value of the dimensions.', schema: analytics },
+    takesInterns: true,
+    permission: 'any',
+    open: createAnalyticsHandler,
   }),
   route('GET', '/audit', {
     id: 'listAudit',

@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import { generationOutcomes } from '../../domain/ledger-entry.ts';
-import { intervals } from '../../domain/time-zone.ts';
 import { routesOf } from '../../http/define-route.ts';
 import type { Parameter } from '../../http/operation.ts';
 import { filterShapes, finishReasons } from '../../management/generations/read-filters.ts';
@@ -18,7 +17,6 @@ import {
   workspaceId,
 } from '../../openapi/parameters.ts';
 import { managementApi } from '../management/route.ts';
-import { analytics, type createAnalyticsHandler, usageGroups } from './analytics.ts';
 import type { createContentHandler } from './content.ts';
 import type { createFeedbackHandlers } from './feedback.ts';
 import type { createGenerationHandler } from './handler.ts';
@@ -29,7 +27,6 @@ import { feedbackList, feedbackResult, generation, generationContent, generation
 export interface GenerationRouteParts extends ReturnType<typeof createFeedbackHandlers> {
   findGeneration: ReturnType<typeof createGenerationHandler>;
   listGenerations: ReturnType<typeof createListGenerationsHandler>;
-  showAnalytics: ReturnType<typeof createAnalyticsHandler>;
   liveGenerations: ReturnType<typeof createLiveGenerationsHandler>;
   findContent: ReturnType<typeof createContentHandler>;
 }
@@ -107,31 +104,6 @@ export const generationRoutes = [
     takesInterns: true,
     permission: 'any',
     open: ({ listGenerations }) => listGenerations,
-  }),
-  route('GET', '/analytics', {
-    id: 'showAnalytics',
-    summary: 'Read the sums of requests over time',
-    description: 'The oldest interval is first. An inference key sees the sums of its workspace.',
-    query: {
-      since: textParameter('A date in the time zone, or a quarter of an hour, inclusive. Absent: 31 days.'),
-      until: textParameter('A date in the time zone, or a quarter of an hour, exclusive. Absent: now.'),
-      time_zone: textParameter('A zone of the IANA database, such as Europe/Berlin. UTC by default.'),
-      interval: wordParameter('The length of the intervals in local time. `day` by default.', ...intervals),
-      group_by: textParameter(
-        `The dimensions of the rows, with commas between them: ${Object.keys(usageGroups).join(', ')}, tag:KEY.`,
-      ),
-      percentiles: wordParameter('Whether rows have the durations of requests.', 'true', 'false'),
-      model: textParameter('The slug of a model.'),
-      provider: textParameter('The name of a provider.'),
-      tag: textParameter('A tag with its value, such as team:search.'),
-      api_key_hash: keyHash,
-      user_id: memberId,
-      workspace_id: workspaceId,
-    },
-    response: { description: 'A row for each interval and each value of the dimensions.', schema: analytics },
-    takesInterns: true,
-    permission: 'any',
-    open: ({ showAnalytics }) => showAnalytics,
   }),
   route('GET', '/generations/live', {
     id: 'liveGenerations',

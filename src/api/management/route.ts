@@ -10,7 +10,9 @@ import type { HashEndUser } from './read-end-user.ts';
 
 /** The dependencies of the handlers of the management API. */
 export interface ManagementApiParts extends ManagementParts {
-  ledger: ManagementParts['ledger'] & Pick<LedgerStore, 'readActivity'>;
+  ledger: ManagementParts['ledger'] & Pick<LedgerStore, 'readActivity' | 'readUsage'>;
+  /** Resolves when every generation so far is in the store. */
+  flushLedger: () => Promise<void>;
   hashEndUser: HashEndUser;
   alerts: {
     list: AlertStore['listAlerts'];

@@ -124,6 +124,7 @@ function createOpeners(storage: Storage, loaded: LoadedConfig, { routingContext,
     management: async () => ({
       ...(await createParts(storage, config, { isReading })),
       ledger: storage.ledger,
+      flushLedger: async () => {}, // a gateway has the entries that are not stored yet
       hashEndUser: (workspaceId, id) => createEndUserHash(readNeededMasterKeys(loaded).current)(workspaceId, id),
       routingContext,
       alerts: {

@@ -1,7 +1,6 @@
 import type { RaiseAlert } from '../../alerts/raise-alert.ts';
 import { createContainerHandlers } from '../../api/containers/handlers.ts';
 import { createFileHandlers } from '../../api/files/handlers.ts';
-import { createAnalyticsHandler } from '../../api/generation/analytics.ts';
 import { createContentHandler } from '../../api/generation/content.ts';
 import { createFeedbackHandlers } from '../../api/generation/feedback.ts';
 import { createGenerationHandler } from '../../api/generation/handler.ts';
@@ -46,7 +45,6 @@ export function openRecords(
       generations: {
         findGeneration: createGenerationHandler((workspaceId, id) => lookTwice(() => ledger.find(workspaceId, id))),
         listGenerations: createListGenerationsHandler({ ledger: storage.ledger, flushLedger: flushAll, hashEndUser }),
-        showAnalytics: createAnalyticsHandler({ ledger: storage.ledger, flushLedger: flushAll }),
         liveGenerations: createLiveGenerationsHandler({
           ledger: storage.ledger,
           flushLedger: flushAll,
@@ -61,6 +59,7 @@ export function openRecords(
       management: {
         ...management,
         ledger: storage.ledger,
+        flushLedger: flushAll,
         hashEndUser,
         routingContext: live.routingContext,
         alerts: {

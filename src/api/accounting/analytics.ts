@@ -16,7 +16,6 @@ import { usdOf } from '../../metering/cost.ts';
 import { named } from '../../openapi/schema-writer.ts';
 import { inData, number, numberOrNull, text, textOrNull, time } from '../../openapi/shapes.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
-import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
 import {
   durationBoundsMs,
   SLOT_MS,
@@ -25,13 +24,7 @@ import {
   type UsageRow,
 } from '../../platform/storage/ports/usage.ts';
 import { type QueryReader, readQuery } from '../management/read-query.ts';
-import type { ManagementHandler } from '../management/route.ts';
-
-export interface AnalyticsParts {
-  ledger: Pick<LedgerStore, 'readUsage'>;
-  /** Resolves when every generation so far is in the store. */
-  flushLedger: () => Promise<void>;
-}
+import type { ManagementApiParts, ManagementHandler } from '../management/route.ts';
 
 /** Intervals of a report. A year has 366 days, and two months have 1,488 hours. */
 const MAX_INTERVALS = 1500;
@@ -93,7 +86,10 @@ export const analytics = inData(Type.Array(named('UsageSum', usageRow)));
  *
  * @see docs/reference/management.md#analytics
  */
-export function createAnalyticsHandler({ ledger, flushLedger }: AnalyticsParts): ManagementHandler {
+export function createAnalyticsHandler({
+  ledger,
+  flushLedger,
+}: Pick<ManagementApiParts, 'ledger' | 'flushLedger'>): ManagementHandler {
   return async function showAnalytics(request): Promise<Static<typeof analytics>> {
     const caller = request.caller!;
     const { zone, words, ...query } = readQuery(request, readReport, { isStrict: true });
