@@ -1,6 +1,6 @@
 import type { ResourceOption } from '../../src/cli/resources/definition.ts';
 
-/** What a command says otherwise than its route. */
+/** The differences of a command from its route. */
 export interface Spelling {
   /** Absent: the path and the method say it. */
   name?: string;
@@ -163,7 +163,7 @@ const changeMembers: Spelling = {
   isDefault: true,
 };
 
-/** What commands say otherwise than their routes, by the operation id. A list is several commands for one route. */
+/** The differences of commands from their routes, by operation id. A list is several commands for one route. */
 export const spellings: Record<string, Spelling | readonly Spelling[]> = {
   addMembers: [
     { flags: { user_ids: '<ids...>' }, columns: memberColumns },

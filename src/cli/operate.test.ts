@@ -31,7 +31,7 @@ async function succeed(...args: string[]): Promise<string> {
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(sentence) });
   return stdout;
 }
-/** What a command says of a change, or of an empty list. */
+/** The text of a command about a change, or about an empty list. */
 const sentence = /^(?:(?:Created|Changed|Deleted|Saved|Stored|There are no|BYOK costs) .*\n)?$/;
 /** Runs a command that only says what it did. */
 async function say(...args: string[]): Promise<string> {

@@ -38,7 +38,7 @@ export async function checkPrices(loaded: LoadedConfig): Promise<Finding[]> {
   ];
 }
 
-/** What the setting does to requests under a limit. A price for all models leaves none without a price. */
+/** The effect of the setting on requests under a limit. With a price for all models, no model lacks one. */
 const effects = {
   allow: 'requests without a price bypass every spending limit',
   reject: 'requests under a spending limit get a 402',

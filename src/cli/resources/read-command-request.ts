@@ -9,7 +9,7 @@ import type { ResourceCommand, ResourceOption, ResourceParam } from './definitio
 import type { RouteCallInput } from './open-resources.ts';
 import { expandShorthands, type Shorthands } from './shorthands.ts';
 
-/** What a user gave: arguments, and options by their names in camel case. */
+/** The arguments of a user, and the options by their names in camel case. */
 export interface Given {
   args: readonly (string | readonly string[] | undefined)[];
   options: Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import type { Listed, Page } from './page.ts';
 import type { NewJob } from './jobs.ts';
 
 export interface AlertRecord {
-  /** What the alert is about. The same event has the same id. */
+  /** The same event has the same id. */
   id: string;
   /** Such as `budget`. */
   kind: string;
