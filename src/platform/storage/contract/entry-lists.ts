@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { LedgerEntry, RecordedEntry } from '../../../domain/ledger-entry.ts';
-import type { EntryFilters } from '../ports/entries.ts';
+import type { EntryFilters, EntryPageQuery } from '../ports/entries.ts';
 import { createEntryId, createTestEntry, createTestLine, type StoragePair } from './samples.ts';
 
 /** Tests the contract of lists of ledger entries. */
@@ -196,6 +196,36 @@ export function testEntryLists(pair: () => StoragePair): void {
         if (after === undefined) break;
       }
       expect(seen).toEqual(expected.map(({ id }) => id));
+    });
+
+    it('adds the corrections of an entry between two slices', async () => {
+      const { ledger } = pair().storage;
+      const workspaceId = randomUUID();
+      const fromMs = 2_000_300_000_000;
+      const entries = Array.from({ length: 10_020 }, (_, at) =>
+        createTestEntry({ workspaceId, createdAtMs: fromMs + at, costNanoUsd: 1n }),
+      );
+      await ledger.append(entries);
+      // The second correction of one of them is the last row of a slice, from the end and from the beginning.
+      const corrected = [entries[24]!, entries[9_994]!];
+      for (let times = 0; times < 3; times++) {
+        const found = await Promise.all(corrected.map(({ id }) => ledger.find(workspaceId, id)));
+        await ledger.correct(
+          found.map((entry) => ({ entry: entry!, costNanoUsd: 5n, inputCostNanoUsd: 0n })),
+          times,
+        );
+      }
+      const range = { workspaceId, fromMs, toMs: fromMs + 100_000 };
+      const cost = { minCostNanoUsd: 16n, maxCostNanoUsd: 16n };
+      expect(await ledger.count({ ...range, ...cost })).toEqual({ count: 2, isExact: true });
+      for (const isAscending of [false, true]) {
+        const ids = corrected.map(({ id }) => id);
+        if (!isAscending) ids.reverse();
+        const list = async (query: Partial<EntryPageQuery>) =>
+          (await ledger.listPage({ ...range, isAscending, limit: 2, ...query })).entries.map(({ id }) => id);
+        expect(await list(cost)).toEqual(ids);
+        if (!isAscending) expect(await list({ order: 'cost' })).toEqual(ids);
+      }
     });
 
     it('finds an old entry behind many others, possibly on a later page', async () => {

@@ -9,7 +9,7 @@ type Rows = ExpressionBuilder<Tables, 'ledger'>;
 const corrections = sql`from ledger as other where other.id > ledger.id || '.' and other.id < ledger.id || '/' and other.corrects = ledger.id`;
 
 /** The cost of an entry with its corrections. */
-export const settledNanoUsd = sql<bigint>`ledger.cost_nano_usd + cast(coalesce((select sum(other.cost_nano_usd) ${corrections}), 0) as bigint)`;
+const settledNanoUsd = sql<bigint>`ledger.cost_nano_usd + cast(coalesce((select sum(other.cost_nano_usd) ${corrections}), 0) as bigint)`;
 
 /** Whether the cost of an entry is known. */
 const isPriced = sql<SqlBool>`(ledger.priced = 1 or exists (select 1 ${corrections}))`;
@@ -21,8 +21,20 @@ function hasPair(column: 'tags' | 'history', field: string, text: string) {
   return sql<SqlBool>`replace(${json}, ${pair}, '') <> ${json}`;
 }
 
-/** Returns the condition that a row is a matching entry. A correction is none. */
-export function matchEntries(filters: EntryFilters): (row: Rows) => Expression<SqlBool> {
+/**
+ * Returns the cost of an entry with its corrections.
+ *
+ * @param hasCorrections whether there can be any. They cost a read of each row
+ */
+export const costOfEntry = (hasCorrections: boolean): Expression<bigint> =>
+  hasCorrections ? settledNanoUsd : sql<bigint>`ledger.cost_nano_usd`;
+
+/**
+ * Returns the condition that a row is a matching entry. A correction is none.
+ *
+ * @param hasCorrections whether the rows can have any
+ */
+export function matchEntries(filters: EntryFilters, hasCorrections = true): (row: Rows) => Expression<SqlBool> {
   return (row) => {
     const all: Expression<SqlBool>[] = [row('corrects', 'is', null)];
     const add = (condition: Expression<SqlBool> | false | undefined): void => {
@@ -70,9 +82,11 @@ export function matchEntries(filters: EntryFilters): (row: Rows) => Expression<S
         .where('ledger_lines.model', '=', writeTextColumn(tool));
       add(row.or([hasPair('history', 'tool', tool), row.exists(charges)]));
     }
-    if (minCostNanoUsd !== undefined || maxCostNanoUsd !== undefined) add(isPriced);
-    add(minCostNanoUsd !== undefined && sql<SqlBool>`${settledNanoUsd} >= ${minCostNanoUsd}`);
-    add(maxCostNanoUsd !== undefined && sql<SqlBool>`${settledNanoUsd} <= ${maxCostNanoUsd}`);
+    const cost = costOfEntry(hasCorrections);
+    if (minCostNanoUsd !== undefined || maxCostNanoUsd !== undefined)
+      add(hasCorrections ? isPriced : row('priced', '=', 1n));
+    add(minCostNanoUsd !== undefined && sql<SqlBool>`${cost} >= ${minCostNanoUsd}`);
+    add(maxCostNanoUsd !== undefined && sql<SqlBool>`${cost} <= ${maxCostNanoUsd}`);
     return row.and(all);
   };
 }

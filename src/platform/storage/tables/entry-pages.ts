@@ -9,9 +9,9 @@ import {
 } from '../ports/entries.ts';
 import { readNumber } from './columns.ts';
 import type { Database } from './database.ts';
-import { matchEntries, settledNanoUsd } from './entry-filters.ts';
+import { costOfEntry, matchEntries } from './entry-filters.ts';
 import { readEntries } from './ledger.ts';
-import { type IdRange, walkRange } from './slices.ts';
+import { type IdRange, type LedgerSlice, walkRange } from './slices.ts';
 
 /** Maximum slices that one page reads. Otherwise a filter with few matches would read the whole ledger. */
 const MAX_SLICES = 4;
@@ -34,7 +34,7 @@ function findIdRange({ fromMs = 0, toMs }: EntryFilters): IdRange {
 /** Reads a page of entries with their corrections. */
 export function listEntryPage(db: Database, query: EntryPageQuery): Promise<EntryPage> {
   const { order = 'time' } = query;
-  return order === 'time' ? listByTime(db, query) : listByValue(db, query, values[order]);
+  return order === 'time' ? listByTime(db, query) : listByValue(db, query, order);
 }
 
 /** Lists in the order of the ids, which is that of the time. */
@@ -49,7 +49,7 @@ async function listByTime(db: Database, query: EntryPageQuery): Promise<EntryPag
   await walkRange(db, { ...range, isAscending }, async (slice, nextSlice) => {
     const found = await slice
       .select('id')
-      .where(matchEntries(query))
+      .where(matchEntries(query, await hasCorrections(slice, query)))
       .orderBy('id', isAscending ? 'asc' : 'desc')
       .limit(limit + 1 - ids.length)
       .execute();
@@ -62,8 +62,15 @@ async function listByTime(db: Database, query: EntryPageQuery): Promise<EntryPag
   return { entries: await readInOrder(db, ids.slice(0, limit)), next };
 }
 
-/** The values that order a list. */
-const values = { cost: settledNanoUsd, duration: sql<bigint>`ledger.duration_ms` };
+/** Whether a slice has corrections, if the cost of entries matters. Nearly no slice has any. */
+async function hasCorrections(
+  slice: LedgerSlice,
+  { order, minCostNanoUsd, maxCostNanoUsd }: Omit<EntryPageQuery, 'limit'>,
+) {
+  if (order !== 'cost' && minCostNanoUsd === undefined && maxCostNanoUsd === undefined) return false;
+  const found = await slice.select('id').where('corrects', 'is not', null).limit(1).executeTakeFirst();
+  return found !== undefined;
+}
 
 interface OrderedId {
   id: string;
@@ -71,7 +78,7 @@ interface OrderedId {
 }
 
 /** Keeps the first entries of each slice. Reads the whole time range, because no index has its order. */
-async function listByValue(db: Database, query: EntryPageQuery, value: Expression<bigint>): Promise<EntryPage> {
+async function listByValue(db: Database, query: EntryPageQuery, order: 'cost' | 'duration'): Promise<EntryPage> {
   const { after, limit, isAscending = false } = query;
   const range = findIdRange(query);
   if (await hasMoreThan(db, range, MAX_ORDERED)) return { entries: [], next: undefined, isTooLarge: true };
@@ -79,7 +86,9 @@ async function listByValue(db: Database, query: EntryPageQuery, value: Expressio
   let first: OrderedId[] = [];
   const last = after === undefined ? undefined : readPosition(after);
   await walkRange(db, range, async (slice) => {
-    let asked = slice.select(['id', sql<bigint>`${value}`.as('value')]).where(matchEntries(query));
+    const isCorrected = await hasCorrections(slice, query);
+    const value = order === 'cost' ? costOfEntry(isCorrected) : sql<bigint>`ledger.duration_ms`;
+    let asked = slice.select(['id', sql<bigint>`${value}`.as('value')]).where(matchEntries(query, isCorrected));
     if (last) asked = asked.where(isAfter(value, last, isAscending));
     const found = await asked
       .orderBy(sql`value`, direction)
@@ -130,7 +139,7 @@ export async function countEntries(db: Database, filters: EntryFilters): Promise
   await walkRange(db, findIdRange(filters), async (slice, next) => {
     const found = await slice
       .select(({ fn }) => fn.countAll<bigint>().as('count'))
-      .where(matchEntries(filters))
+      .where(matchEntries(filters, await hasCorrections(slice, filters)))
       .executeTakeFirstOrThrow();
     count += readNumber(found.count);
     isExact = next === undefined;

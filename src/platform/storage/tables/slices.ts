@@ -28,7 +28,7 @@ export interface SliceRange {
 export async function walkSlices(
   db: Database,
   { sinceMs, before: end }: SliceRange,
-  visit: (slice: ReturnType<typeof openSlice>, next: string | undefined) => Promise<unknown>,
+  visit: (slice: LedgerSlice, next: string | undefined) => Promise<unknown>,
 ): Promise<void> {
   for (let before = end; ; ) {
     const start = await openSlice(db, { before })
@@ -54,18 +54,22 @@ export interface IdRange {
   isAscending?: boolean | undefined;
 }
 
+/** A query over a slice. */
+export type LedgerSlice = ReturnType<typeof openSlice>;
+
 /** Entries of a slice of `walkRange`, which does not run on the thread that serves requests. */
 const ROWS_PER_LARGE_SLICE = 10_000;
 
 /**
- * Reads a range of the ledger slice by slice, from the end or from the beginning.
+ * Reads a range of the ledger slice by slice, from the end or from the beginning. A slice has all corrections of its
+ * entries.
  *
- * @param visit receives a query over the slice, and the id at which the next slice begins; returns false to stop
+ * @param visit receives a query over the slice, and the id of its last entry if there are more; returns false to stop
  */
 export async function walkRange(
   db: Database,
   range: IdRange,
-  visit: (slice: ReturnType<typeof openSlice>, next: string | undefined) => Promise<unknown>,
+  visit: (slice: LedgerSlice, next: string | undefined) => Promise<unknown>,
 ): Promise<void> {
   const { isAscending = false } = range;
   for (let rest = range; ; ) {
@@ -75,19 +79,20 @@ export async function walkRange(
       .limit(1)
       .offset(ROWS_PER_LARGE_SLICE - 1)
       .executeTakeFirst();
-    const slice = openSlice(db, isAscending ? { ...rest, to: edge?.id } : { ...rest, ...(edge && { from: edge.id }) });
-    const goesOn = await visit(slice, edge?.id);
-    if (edge === undefined || goesOn === false) return;
-    rest = isAscending ? { ...rest, from: undefined, after: edge.id } : { ...rest, before: edge.id };
+    const last = edge?.id.split('.', 1)[0]; // the entry, if it is a correction
+    const end = `${last}/`; // after its corrections
+    const part = isAscending ? { ...rest, before: end } : { ...rest, from: last };
+    const goesOn = await visit(openSlice(db, last === undefined ? rest : part), last);
+    if (last === undefined || goesOn === false) return;
+    rest = isAscending ? { ...rest, from: end, after: undefined } : { ...rest, before: last };
     await nextTurn();
   }
 }
 
-function openSlice(db: Database, { from, after, before, to }: IdRange & { to?: string | undefined }) {
+function openSlice(db: Database, { from, after, before }: IdRange) {
   let slice = db.selectFrom('ledger');
   if (from !== undefined) slice = slice.where('id', '>=', from);
   if (after !== undefined) slice = slice.where('id', '>', after);
   if (before !== undefined) slice = slice.where('id', '<', before);
-  if (to !== undefined) slice = slice.where('id', '<=', to);
   return slice;
 }
