@@ -29,7 +29,7 @@ import { concurrentRequests } from './0026-concurrent-requests.ts';
 import { attempts } from './0027-attempts.ts';
 import { tagsColumn } from './0028-tags.ts';
 import { rollups } from './0029-rollups.ts';
-import { alerts } from './0030-alerts.ts';
+import { alerts } from './0031-alerts.ts';
 import { feed } from './0030-feed.ts';
 
 /** All migrations, in the order of their names. A released migration never changes; add a new one instead. */
@@ -62,8 +62,8 @@ const migrations: Record<string, Migration> = {
   '0027-attempts': attempts,
   '0028-tags': tagsColumn,
   '0029-rollups': rollups,
-  '0030-alerts': alerts,
   '0030-feed': feed,
+  '0031-alerts': alerts,
 };
 
 const migrationTable = 'headgate_migrations';
