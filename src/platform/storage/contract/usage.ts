@@ -53,6 +53,24 @@ export function testUsage(pair: () => StoragePair): void {
         { numRuns: 12 },
       );
     });
+
+    it('returns as many rows as are permitted, if there are more, also by tag', async () => {
+      const { storage } = pair();
+      const day = nextDay++;
+      const entries = ['a', 'b', 'c'].map((team) => createEntryAt(day * DAY_MS, { model: team, tags: { team } }));
+      await storage.ledger.append(entries);
+      const boundsMs = [day * DAY_MS, (day + 1) * DAY_MS];
+      for (const maxRows of [1, 2, 3, 4, 5]) {
+        const rows = await storage.ledger.readUsage({
+          boundsMs,
+          groupBy: ['model', 'tag'],
+          tagKey: 'team',
+          only: {},
+          maxRows,
+        });
+        expect(rows).toHaveLength(maxRows);
+      }
+    });
   });
 }
 

@@ -85,7 +85,9 @@ export async function selectUsage(db: Database, query: UsageQuery): Promise<Usag
     group by ${sql.raw(['piece_interval', ...names].join(', '))}
     ${maxRows === undefined ? sql`` : sql`limit ${sql.lit(maxRows)}`}`.execute(db);
   const found = rows.map((row) => readRow(row, groupBy, histograms));
-  return groupBy.includes('tag') && only.tag === undefined ? subtractTagged(found, tagKey) : found;
+  // The entries without the tag cannot be computed from a part of the rows.
+  const isComplete = maxRows === undefined || rows.length < maxRows;
+  return groupBy.includes('tag') && only.tag === undefined && isComplete ? subtractTagged(found, tagKey) : found;
 }
 
 type StoredRow = Record<'piece_interval', bigint | number> &
