@@ -27,6 +27,7 @@ export function checkRelations(config: Config): RelationProblem[] {
     ...checkModels(config),
     ...checkBudgets(config.budgets),
     ...checkUnpriced(config.limits.unpriced_models),
+    ...findDuplicates(config.alerts.webhooks, ({ id }) => id, ['alerts', 'webhooks'], 'id'),
     ...checkHosts(config.outbound),
     ...checkMcp(config.mcp),
     ...checkRuntime(config.interns),

@@ -266,6 +266,10 @@ describe('an invalid file', () => {
       '1: limits.unpriced_models.completion: must be a decimal number, got "x"',
     ],
     [
+      'alerts: { webhooks: [{ id: a, url: "http://one" }, { id: a, url: "http://two" }] }',
+      '1: alerts.webhooks[1].id: is the same as in entry 0',
+    ],
+    [
       'limits: { unpriced_models: { prompt: 2, completion: 1 } }',
       '1: limits.unpriced_models.prompt: must be at most 1 USD per token, not 2; prices are per token, not per million',
     ],
