@@ -13,6 +13,9 @@ import type { Database } from './database.ts';
 
 export const HOUR_SLOTS = 3_600_000 / SLOT_MS;
 export const DAY_SLOTS = 24 * HOUR_SLOTS;
+/** A quarter of a day. A day of another zone than UTC is three of them and some hours. */
+const SHIFT_SLOTS = 6 * HOUR_SLOTS;
+const allLengths = [1, HOUR_SLOTS, SHIFT_SLOTS, DAY_SLOTS];
 
 /** Columns that name a row, besides `level` and `slot`. An empty text stands for none. */
 export const dimensionColumns = ['workspace_id', 'model', 'provider', 'key_hash', 'member_id', 'tag'] as const;
@@ -20,9 +23,9 @@ export type RollupDimension = (typeof dimensionColumns)[number];
 
 /** Sets of dimensions, and the lengths of time for which there are rows. A report uses the first set that has its dimensions. */
 const dimensionSets: { dimensions: readonly RollupDimension[]; slots: readonly number[] }[] = [
-  { dimensions: ['model', 'provider'], slots: [1, HOUR_SLOTS, DAY_SLOTS] },
-  { dimensions: ['workspace_id', 'model', 'provider'], slots: [1, HOUR_SLOTS, DAY_SLOTS] },
-  { dimensions: ['workspace_id', 'key_hash', 'member_id', 'tag'], slots: [1, HOUR_SLOTS, DAY_SLOTS] },
+  { dimensions: ['model', 'provider'], slots: allLengths },
+  { dimensions: ['workspace_id', 'model', 'provider'], slots: allLengths },
+  { dimensions: ['workspace_id', 'key_hash', 'member_id', 'tag'], slots: [SHIFT_SLOTS, DAY_SLOTS] },
   { dimensions: dimensionColumns, slots: [1, DAY_SLOTS] },
 ];
 
@@ -31,10 +34,18 @@ export const rollupLevels = dimensionSets
   .toReversed()
   .flatMap(({ dimensions, slots }) => slots.map((length) => ({ dimensions, slots: length })));
 
-/** Finds the levels with the fewest dimensions that have all of these. @returns the longest first */
+/**
+ * Finds the levels with the fewest dimensions that have all of these. The first level has the quarters of an hour that the
+ * others lack: with many keys, a row of theirs is for few requests.
+ *
+ * @returns the longest first
+ */
 export function findRollupLevels(dimensions: readonly RollupDimension[]): number[] {
   const set = dimensionSets.find((each) => dimensions.every((name) => each.dimensions.includes(name)))!;
-  return [...rollupLevels.keys()].filter((level) => rollupLevels[level]!.dimensions === set.dimensions).reverse();
+  const found = [...rollupLevels.keys()]
+    .filter((level) => rollupLevels[level]!.dimensions === set.dimensions)
+    .reverse();
+  return set.slots[0] === 1 ? found : [...found, 0];
 }
 
 const bucketNames = [...durationBoundsMs.keys(), durationBoundsMs.length];
