@@ -102,7 +102,7 @@ function findOutages({ endpoints }: AlertSources, down: Map<string, { model: str
     id: string,
     { model, provider }: { model: string; provider: string },
   ): Alert => ({
-    id: `${kind}:${id}`,
+    id: `provider:${id}`, // the same for both, so that each is sent after the other without a quiet time
     kind,
     message:
       kind === 'provider_down'
@@ -157,22 +157,30 @@ async function findSpending(sources: AlertSources, nowMs: number): Promise<Alert
   return [{ id: 'spend', kind: 'spend', message, data: { usd: round(hour), usual_usd: round(usual) }, isOnce: false }];
 }
 
+/** Finds one alert for each provider, because a caller can invent names of models that a wildcard matches. */
 async function findUnpriced(sources: AlertSources, nowMs: number): Promise<Alert[]> {
-  const rows = await readRecent(sources, nowMs, SLOT_MS, { groupBy: ['model', 'provider'] });
-  return rows.flatMap(({ of: { model, provider }, unpriced, requests, errors, rejected }): Alert[] => {
+  const rows = await readRecent(sources, nowMs, SLOT_MS, { groupBy: ['model', 'provider'], maxRows: MAX_UNPRICED });
+  const unpriced = rows.filter(
     // A failed request has no price either.
-    if (!model || !provider || unpriced === 0 || requests === errors + rejected) return [];
-    return [
-      {
-        id: `unpriced:${model}:${provider}`,
-        kind: 'unpriced',
-        message: `${model} at ${provider} has no price, so limits and reports leave out its cost. Set \`pricing\` of the model.`,
-        data: { model, provider, requests: unpriced },
-        isOnce: false,
-      },
-    ];
+    ({ of, unpriced, requests, errors, rejected }) =>
+      of.model && of.provider && unpriced > 0 && requests > errors + rejected,
+  );
+  return [...Map.groupBy(unpriced, ({ of }) => of.provider!)].map(([provider, those]): Alert => {
+    const models = those.map(({ of }) => of.model!).toSorted();
+    const others = models.length > LISTED_MODELS ? ` and ${models.length - LISTED_MODELS} more` : '';
+    const names = models.slice(0, LISTED_MODELS).join(', ') + others;
+    return {
+      id: `unpriced:${provider}`,
+      kind: 'unpriced',
+      message: `Models of ${provider} have no price, so limits and reports leave out their cost: ${names}. Set \`pricing\`.`,
+      data: { provider, models: names, requests: those.reduce((sum, row) => sum + row.unpriced, 0) },
+      isOnce: false,
+    };
   });
 }
+
+const MAX_UNPRICED = 1000;
+const LISTED_MODELS = 5;
 
 async function findExpiries({ settings, limits }: AlertSources, nowMs: number): Promise<Alert[]> {
   const days = settings().key_expiry_days;

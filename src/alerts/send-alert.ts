@@ -42,14 +42,14 @@ export const createAlertWork =
     }
     const body = JSON.stringify(
       webhook.format === 'slack'
-        ? { text: `Headgate: ${alert.message}` }
+        ? { text: `Headgate: ${escapeSlack(alert.message)}` }
         : {
             type: `headgate.${alert.kind}`,
             timestamp: new Date(atMs).toISOString(),
             data: { id: alert.id, message: alert.message, ...alert.data },
           },
     );
-    const status = await post(webhook, job.id, body, AbortSignal.any([job.signal, AbortSignal.timeout(TIMEOUT_MS)]));
+    const status = await post(webhook, job.id, body, job.signal);
     if (status >= 200 && status < 300) return done;
     if (status >= 500 || status === 408 || status === 429)
       throw new Error(`The webhook "${id}" responded with ${status}.`);
@@ -57,13 +57,18 @@ export const createAlertWork =
     return done;
   };
 
+/** Slack reads `<…>` as a link or a mention. A message can have names that a caller chose. */
+const escapeSlack = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
 /** @returns the status. @throws without the URL, which may contain a secret */
 async function post(
   { id: name, url, secret }: Config['alerts']['webhooks'][number],
   id: string,
   body: string,
-  signal: AbortSignal,
+  ended: AbortSignal,
 ): Promise<number> {
+  const signal = AbortSignal.any([ended, AbortSignal.timeout(TIMEOUT_MS)]);
   try {
     const response = await fetch(url, {
       method: 'POST',
@@ -79,7 +84,8 @@ async function post(
     await response.body?.cancel();
     return response.status;
   } catch (error) {
-    signal.throwIfAborted();
+    ended.throwIfAborted();
+    if (signal.aborted) throw new Error(`The webhook "${name}" did not respond within ${TIMEOUT_MS / 1000} s.`);
     const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException; // fetch names the cause of the system
     throw new Error(`The webhook "${name}" cannot be reached${code === undefined ? '' : ` (${code})`}.`, {
       cause: undefined,

@@ -11,9 +11,9 @@ import { SHUTDOWN_GRACE_MS } from './time-limits.ts';
 
 const EVERY_MS = 30_000;
 /** Alerts that are sent at the same time. */
-const PARALLEL = 10;
+const PARALLEL = 50;
 /** Time for which alerts are listed. */
-const KEEP_MS = 90 * 86_400_000;
+const KEEP_MS = 400 * 86_400_000;
 
 /** Opens the alerts. @param resources collects the resources to close at the end */
 export function openAlerts(

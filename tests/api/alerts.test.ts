@@ -82,6 +82,8 @@ it('an outage of a provider and its end are alerts', async () => {
   expect(alert).toMatchObject({ type: 'headgate.provider_down', data: { model: 'up/m', provider: 'Up' } });
   expect(message.text).toContain('up/m at Up has an outage.');
   expect((await receive(receiver)).alert).toMatchObject({ type: 'headgate.provider_up', data: { model: 'up/m' } });
+  for (let time = 0; time < 10; time++) await (await gateway.post('/responses', { model: 'up/m', input: 'hi' })).text();
+  expect((await receive(receiver)).alert.type).toBe('headgate.provider_down');
 });
 
 it('errors, unusual spending, a model without a price and a key that expires are alerts', async () => {
@@ -93,7 +95,7 @@ it('errors, unusual spending, a model without a price and a key that expires are
     gateway,
     { createdAtMs: now - 5 * 3_600_000, costNanoUsd: 12_000_000_000n }, // the mean hour: 0.50
     { createdAtMs: now, costNanoUsd: 2_500_000_000n },
-    { createdAtMs: now, priced: false, costNanoUsd: 0n, model: 'acme/new' },
+    { createdAtMs: now, priced: false, costNanoUsd: 0n, model: 'acme/<new>' },
     { createdAtMs: now, outcome: 'failed', status: 529, model: null, provider: null, priced: false, costNanoUsd: 0n },
     { createdAtMs: now, outcome: 'failed', status: 402, model: null, provider: null, priced: false, costNanoUsd: 0n },
   );
@@ -105,10 +107,12 @@ it('errors, unusual spending, a model without a price and a key that expires are
       ['spend', 'The last hour cost 2.5 USD. The mean hour of the day before cost 0.5 USD.'],
       [
         'unpriced',
-        'acme/new at Acme has no price, so limits and reports leave out its cost. Set `pricing` of the model.',
+        'Models of Acme have no price, so limits and reports leave out their cost: acme/<new>. Set `pricing`.',
       ],
     ]);
   await expect.poll(() => receiver.requests.length).toBe(8); // and no more in the quiet time
+  // A name of a caller is neither a link nor a mention.
+  expect(JSON.stringify(receiver.requests.map(({ body }) => (body as Json).text))).toContain('acme/&lt;new&gt;');
 });
 
 it('an alert is sent again if the receiver fails, and not if it refuses', async () => {

@@ -29,6 +29,8 @@ export interface LiveGenerationsParts {
 /** Feeds of this process, and those of one key. */
 const MAX_FEEDS = 100;
 const MAX_FEEDS_OF_KEY = 10;
+/** Feeds that only management keys get, so that other keys cannot take all of them. */
+const RESERVED_FEEDS = 20;
 /** Longest feed. The client continues with its cursor. */
 const LIFETIME_MS = 3_600_000;
 /** Time in which a client must read what was sent. */
@@ -53,10 +55,11 @@ export function createLiveGenerationsHandler(parts: LiveGenerationsParts): Manag
   let total = 0;
 
   /** @throws {GatewayError} `rate_limited` */
-  function admit(keyHash: string): () => void {
+  function admit({ keyHash, kind }: Caller): () => void {
     const own = open.get(keyHash) ?? 0;
-    if (total >= MAX_FEEDS || own >= MAX_FEEDS_OF_KEY) {
-      const most = total >= MAX_FEEDS ? `${MAX_FEEDS} in this process` : `${MAX_FEEDS_OF_KEY} of one key`;
+    const max = kind === 'management' ? MAX_FEEDS : MAX_FEEDS - RESERVED_FEEDS;
+    if (total >= max || own >= MAX_FEEDS_OF_KEY) {
+      const most = total >= max ? `${max} in this process` : `${MAX_FEEDS_OF_KEY} of one key`;
       throw new GatewayError('rate_limited', `Too many feeds are open: at most ${most}.`, { retryAfterSeconds: 10 });
     }
     open.set(keyHash, own + 1);
@@ -76,7 +79,7 @@ export function createLiveGenerationsHandler(parts: LiveGenerationsParts): Manag
     });
     const { list: _, ...filters } = query;
     if (request.method === 'HEAD') return reply.headers(sseHeaders).send();
-    const release = admit(caller.keyHash);
+    const release = admit(caller);
     const gone = new AbortController();
     const end = (): void => gone.abort();
     reply.raw.once('close', end);

@@ -12,7 +12,7 @@ export const alertsSection = Type.Object({
       }),
       url: Type.String({
         description: 'The http or https URL that gets a POST for each alert.',
-        pattern: '^https?://[^\\s@]+$',
+        pattern: '^https?://[^\\s@/?#]+(?:[/?#]\\S*)?$',
         says: 'must be an http or https URL without credentials',
         secret: true,
       }),
@@ -47,7 +47,7 @@ export const alertsSection = Type.Object({
   providers: Type.Boolean({ description: 'Whether an outage of an endpoint is an alert, and its end.', default: true }),
   error_percent: Type.Optional(
     Type.Integer({
-      description: `Percentage of failed requests (status 500 and more) of the last quarter of an hour. ${turnedOff}`,
+      description: `Percentage of failed requests (status 500 and more) of the last 15 to 30 minutes. ${turnedOff}`,
       minimum: 1,
       maximum: 100,
     }),

@@ -19,9 +19,14 @@ export function testAlerts(pair: () => StoragePair): void {
       expect(await other.alerts.raiseAlert(at(1100), 100, [job('c')])).toBe(true);
       expect(await other.alerts.raiseAlert(at(9e12), Number.POSITIVE_INFINITY, [job('d')])).toBe(false);
 
+      const opposite = { ...at(1101), kind: 'opposite' };
+      expect(await storage.alerts.raiseAlert(opposite, 100, [])).toBe(true);
+      expect(await storage.alerts.raiseAlert({ ...at(1102), kind: 'opposite' }, 100, [])).toBe(false);
+      expect(await storage.alerts.raiseAlert(at(1100), 100, [])).toBe(true);
+
       const { rows, total } = await storage.alerts.listAlerts(allRows);
       expect(total).toBe(rows.length);
-      expect(rows.filter((alert) => alert.id === id)).toEqual([{ ...at(1100), count: 2 }]);
+      expect(rows.filter((alert) => alert.id === id)).toEqual([{ ...at(1100), count: 4 }]);
       const jobs = await storage.jobs.claimJobs({ kinds: [kind], holder: 'test', nowMs: 1, limit: 9 });
       expect(jobs.map((each) => each.id.slice(id.length + 1).slice(0, 1)).toSorted()).toEqual(['a', 'c']);
       await storage.alerts.deleteAlertsBefore(1100);

@@ -18,8 +18,8 @@ export interface AlertRecord {
 
 export interface AlertStore {
   /**
-   * Raises an alert and creates its jobs, in one transaction, unless it was raised in the quiet time before. Any number
-   * of processes may raise the same one.
+   * Raises an alert and creates its jobs, in one transaction, unless it was raised with the same
+   * kind in the quiet time before. Any number of processes may raise the same one.
    *
    * @param quietMs `Infinity`: it is raised once
    * @returns whether it was raised

@@ -18,8 +18,8 @@ export const createAlertStore = (db: Database): AlertStore => ({
       };
       const isDue =
         quietMs === Number.POSITIVE_INFINITY
-          ? sql<boolean>`false`
-          : sql<boolean>`alerts.at_ms <= ${BigInt(Math.round(atMs - quietMs))}`;
+          ? sql<boolean>`alerts.kind <> ${kind}`
+          : sql<boolean>`(alerts.kind <> ${kind} or alerts.at_ms <= ${BigInt(Math.round(atMs - quietMs))})`;
       const raised = await trx
         .insertInto('alerts')
         .values({ ...row, count: 1n })
@@ -27,6 +27,7 @@ export const createAlertStore = (db: Database): AlertStore => ({
           oc
             .column('id')
             .doUpdateSet((eb) => ({
+              kind,
               message: row.message,
               data: row.data,
               at_ms: row.at_ms,
