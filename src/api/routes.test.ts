@@ -9,6 +9,7 @@ it('a method and a path have one route', () => {
 
 it('an intern calls models and reads what belongs to it', () => {
   expect(named.flatMap(({ takesInterns, name }) => (takesInterns ? name : [])).sort()).toEqual([
+    'GET /api/v1/analytics',
     'GET /api/v1/containers/:container_id/files',
     'GET /api/v1/containers/:container_id/files/:file_id',
     'GET /api/v1/containers/:container_id/files/:file_id/content',
@@ -16,6 +17,7 @@ it('an intern calls models and reads what belongs to it', () => {
     'GET /api/v1/endpoints/zdr',
     'GET /api/v1/generation',
     'GET /api/v1/generations',
+    'GET /api/v1/generations/live',
     'GET /api/v1/images/models',
     'GET /api/v1/images/models/:author/:slug/endpoints',
     // The interface has a 404 for the collection, so the handlers reject the key.

@@ -45,6 +45,7 @@ const dependent = new Set([
   'external_user',
   'since',
   'until',
+  'time_zone', // a name of a database
   'max_cost',
   'max_duration',
   'tag',

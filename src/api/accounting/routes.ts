@@ -1,10 +1,12 @@
 import { Type } from 'typebox';
+import { TAG_KEY } from '../../domain/tags.ts';
 import { intervals } from '../../domain/time-zone.ts';
 import {
   endUser,
   keyHash,
   memberId,
   pageQuery,
+  shapedParameter,
   textParameter,
   wordParameter,
   workspaceId,
@@ -17,6 +19,10 @@ import { createCreditsHandler } from './credits.ts';
 import { activity, auditList, creditTotals } from './shapes.ts';
 
 const route = managementRoutes('Accounting');
+
+const group = `(?:${Object.keys(usageGroups).join('|')})`;
+const tagGroup = `tag:${TAG_KEY.slice(1, -1)}`;
+const groupShape = `^(?:${group}(?:,${group})*(?:,${tagGroup})?(?:,${group})*|${tagGroup}(?:,${group})*)?$`;
 
 const dayParameter = (description: string) => ({ description, schema: Type.String({ format: 'date' }) });
 
@@ -59,8 +65,9 @@ export const accountingRoutes = [
       until: textParameter('A date in the time zone, or a quarter of an hour, exclusive. Absent: now.'),
       time_zone: textParameter('A zone of the IANA database, such as Europe/Berlin. UTC by default.'),
       interval: wordParameter('The length of the intervals in local time. `day` by default.', ...intervals),
-      group_by: textParameter(
-        `The dimensions of the rows, with commas between them: ${Object.keys(usageGroups).join(', ')}, tag:KEY.`,
+      group_by: shapedParameter(
+        `The dimensions of the rows, with commas between them: ${Object.keys(usageGroups).join(', ')}, and at most one tag:KEY.`,
+        groupShape,
       ),
       percentiles: wordParameter('Whether rows have the durations of requests.', 'true', 'false'),
       model: textParameter('The slug of a model.'),
