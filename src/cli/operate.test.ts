@@ -165,7 +165,7 @@ describe('headgate guardrails', () => {
   });
 
   it.each([
-    [['update', 'nobody', '--name', 'x'], 'There is no guardrail "nobody"'],
+    [['update', 'missing', '--name', 'x'], 'There is no guardrail "missing"'],
     [['update', 'default:nowhere', '--name', 'x'], 'There is no workspace "nowhere"'],
     [['update', 'default:main'], 'Nothing would change'],
     [['assign', 'default:main'], 'Give --key, --member, or both.'],

@@ -104,7 +104,7 @@ describe('rate limits on the command line', () => {
     [['keys', 'create', '--management', '--concurrent-requests', '1'], 'A management key requests no models'],
     [['keys', 'update', 'admin', '--concurrent-requests', '1'], 'A management key requests no models'],
     [['members', 'update', 'ada'], 'Nothing would change'],
-    [['members', 'show', 'nobody'], 'There is no member with the id nobody.'],
+    [['members', 'show', 'missing'], 'There is no member with the id missing.'],
   ])('rejects %j', async (args, message) => {
     const { code, stdout, stderr } = await call(...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { currentTimeMs } from '../../domain/clock.ts';
 import { GatewayError, invalidRequest } from '../../domain/errors.ts';
-import { TAG_KEY, TAG_VALUE } from '../../domain/tags.ts';
+import { TAG_KEY } from '../../domain/tags.ts';
 import {
   type Interval,
   intervals,
@@ -12,6 +12,7 @@ import {
   type TimeZone,
   writeTimeIn,
 } from '../../domain/time-zone.ts';
+import { filterShapes } from '../../management/generations/read-filters.ts';
 import { usdOf } from '../../metering/cost.ts';
 import { named } from '../../openapi/schema-writer.ts';
 import { inData, number, numberOrNull, text, textOrNull, time } from '../../openapi/shapes.ts';
@@ -148,7 +149,7 @@ function readReport(reader: QueryReader): UsageQuery & { zone: TimeZone; words: 
   };
 }
 
-const tagShape = new RegExp(`${TAG_KEY.slice(0, -1)}:${TAG_VALUE.slice(1)}`);
+const tagShape = new RegExp(`^(?:${filterShapes.tag})$`);
 
 /** Reads `group_by=model,tag:team`. */
 function readGroups(reader: QueryReader): { words: GroupWord[]; tagKey: string | undefined } {

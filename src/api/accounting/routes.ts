@@ -11,6 +11,7 @@ import {
   wordParameter,
   workspaceId,
 } from '../../openapi/parameters.ts';
+import { filterShapes } from '../../management/generations/read-filters.ts';
 import { managementRoutes } from '../management/route.ts';
 import { createActivityHandler } from './activity.ts';
 import { analytics, createAnalyticsHandler, usageGroups } from './analytics.ts';
@@ -61,8 +62,12 @@ export const accountingRoutes = [
     summary: 'Read the sums of requests over time',
     description: 'The oldest interval is first. An inference key sees the sums of its workspace.',
     query: {
-      since: textParameter('A date in the time zone, or a quarter of an hour, inclusive. Absent: 31 days.'),
-      until: textParameter('A date in the time zone, or a quarter of an hour, exclusive. Absent: now.'),
+      since: textParameter(
+        'A date in the time zone, or a quarter of an hour, inclusive. Without it, the report has 31 days.',
+      ),
+      until: textParameter(
+        'A date in the time zone, or a quarter of an hour, exclusive. Without it, the report ends now.',
+      ),
       time_zone: textParameter('A zone of the IANA database, such as Europe/Berlin. UTC by default.'),
       interval: wordParameter('The length of the intervals in local time. `day` by default.', ...intervals),
       group_by: shapedParameter(
@@ -72,7 +77,7 @@ export const accountingRoutes = [
       percentiles: wordParameter('Whether rows have the durations of requests.', 'true', 'false'),
       model: textParameter('The slug of a model.'),
       provider: textParameter('The name of a provider.'),
-      tag: textParameter('A tag with its value, such as team:search.'),
+      tag: shapedParameter('A tag with its value, such as team:search.', `^(?:${filterShapes.tag})?$`),
       api_key_hash: keyHash,
       user_id: memberId,
       workspace_id: workspaceId,

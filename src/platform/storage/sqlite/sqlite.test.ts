@@ -88,12 +88,12 @@ describe('storage: sqlite alone', () => {
     writer.exec('begin immediate');
 
     const entry = createTestEntry();
-    let booked = false;
+    let recorded = false;
     const append = storage.ledger.append([entry]).then(() => {
-      booked = true;
+      recorded = true;
     });
     await new Promise((resolve) => setImmediate(resolve)); // a turn that would not come while SQLite waits
-    expect(booked).toBe(false);
+    expect(recorded).toBe(false);
     writer.exec('rollback');
     writer.close();
     await append;
@@ -216,9 +216,9 @@ describe('storage: sqlite alone', () => {
       await storage.close();
     }
 
-    const booked = ask(path, 'select id from ledger').map((row) => String(row.id));
-    const known = new Set(booked);
-    expect(known.size).toBe(booked.length);
+    const recorded = ask(path, 'select id from ledger').map((row) => String(row.id));
+    const known = new Set(recorded);
+    expect(known.size).toBe(recorded.length);
     expect(acknowledged.filter((id) => !known.has(id))).toEqual([]);
     const torn = 'select workspace_id from ledger group by workspace_id having count(*) <> max(input_tokens)';
     expect(ask(path, torn)).toEqual([]);
@@ -226,7 +226,7 @@ describe('storage: sqlite alone', () => {
       ask(path, 'select sum(cost_nano_usd) as sum from ledger'),
     );
     const storage = await openSqliteStorage(path);
-    await expectSums(storage.ledger, booked.length);
+    await expectSums(storage.ledger, recorded.length);
     await storage.close();
     expect(ask(path, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }]);
   });

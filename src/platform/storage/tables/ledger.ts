@@ -54,19 +54,19 @@ async function insertRows(
 ): Promise<Set<string>> {
   const ids = new Set<string>();
   for (let start = 0; start < rows.length; start += maxRowsPerInsert) {
-    const booked = await trx
+    const recorded = await trx
       .insertInto('ledger')
       .values(rows.slice(start, start + maxRowsPerInsert))
       .onConflict((oc) => oc.column('id').doNothing())
       .returning(['id', 'workspace_id', 'key_hash', 'member_id', 'created_at_ms', 'cost_nano_usd', 'is_byok'])
       .execute();
-    for (const row of booked) {
+    for (const row of recorded) {
       spent.add(row, byId.get(row.id)?.lines);
       ids.add(row.id);
     }
     await insertLines(
       trx,
-      booked.flatMap(({ id }) => byId.get(id) ?? []),
+      recorded.flatMap(({ id }) => byId.get(id) ?? []),
     );
   }
   return ids;
@@ -93,16 +93,16 @@ export async function correctEntries(
     if (rows.flat().some((row) => row.cost_nano_usd < 0n)) await countReduction(trx);
     const spent = createSpendingSum();
     const firsts = rows.map(([first]) => first);
-    const booked = await insertRows(trx, firsts, spent);
-    const seconds = rows.flatMap(([first, second]) => (second && booked.has(first.id) ? second : []));
+    const recorded = await insertRows(trx, firsts, spent);
+    const seconds = rows.flatMap(([first, second]) => (second && recorded.has(first.id) ? second : []));
     await insertRows(trx, seconds, spent);
     await addSpending(trx, spent.rows());
-    const added = [...firsts.filter(({ id }) => booked.has(id)), ...seconds].map((row) => ({
+    const added = [...firsts.filter(({ id }) => recorded.has(id)), ...seconds].map((row) => ({
       id: row.id,
       entry: corrected.get(row.corrects)!,
       correction: { costNanoUsd: row.cost_nano_usd, isByok: row.is_byok === 1 },
     }));
-    return { count: booked.size, batch: await queueBatch(trx, added) };
+    return { count: recorded.size, batch: await queueBatch(trx, added) };
   });
 }
 
@@ -214,9 +214,9 @@ export async function readEntries(db: Database, ids: readonly string[]): Promise
     left = found.map(({ corrects }) => corrects!); // it is a correction
   }
   rows.sort((a, b) => (a.id < b.id ? -1 : 1));
-  const booked = readRecorded(rows);
-  await addLines(db, booked);
-  return booked;
+  const recorded = readRecorded(rows);
+  await addLines(db, recorded);
+  return recorded;
 }
 
 const readRows = (db: Database, ids: readonly string[]) =>
@@ -224,13 +224,13 @@ const readRows = (db: Database, ids: readonly string[]) =>
 
 /** @param rows entries, each followed by its corrections */
 function readRecorded(rows: readonly Selectable<LedgerTable>[]): RecordedEntry[] {
-  const booked: RecordedEntry[] = [];
+  const recorded: RecordedEntry[] = [];
   for (const row of rows) {
-    const last = booked.at(-1);
-    if (row.corrects === null) booked.push(readEntry(row));
+    const last = recorded.at(-1);
+    if (row.corrects === null) recorded.push(readEntry(row));
     else if (last?.id === row.corrects) last.correction = addCorrection(last, row);
   }
-  return booked;
+  return recorded;
 }
 
 function addCorrection(

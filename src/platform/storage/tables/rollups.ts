@@ -6,9 +6,9 @@ import { writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
 
 /*
- * Sums over the ledger. There are rows at several levels: with all dimensions
- * or with some, for a quarter of an hour, an hour or a day in UTC. A report reads the coarsest levels that have its
- * dimensions and cover its intervals, so its cost depends on the number of its rows.
+ * Sums over the ledger. There are rows at several levels: with all dimensions or with some, for a quarter of an hour, an
+ * hour, six hours or a day in UTC. A report reads the coarsest levels that have its dimensions and cover its intervals, so
+ * its cost depends on the number of its rows.
  */
 
 export const HOUR_SLOTS = 3_600_000 / SLOT_MS;
