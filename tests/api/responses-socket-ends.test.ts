@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testGateway } from '../../src/testing/test-gateway.ts';
-import { type Lab, openFrames, openLab, stream, streamFrames, wires } from './lab.ts';
+import { type Lab, openFrames, openLab, provider, stream, streamFrames, wires } from './lab.ts';
 import { newSession, rowsOf } from './ledger-rows.ts';
 import { openSocket, type SocketEvent, type TestSocket, textOf } from './open-socket.ts';
 import { gate } from './open-stream.ts';
@@ -147,9 +147,24 @@ describe('limits', () => {
 
 describe('a shutdown', () => {
   it('finishes the running response, and closes the socket with an event', async () => {
-    const gateway = await testGateway({ server: { drain_ms: 0 } });
+    const refused = gate();
+    lab.upstream.always(
+      stream(
+        'openai-chat',
+        (async function* () {
+          const frames = streamFrames('openai-chat');
+          yield* frames.slice(0, 2);
+          await refused.opened;
+          yield* frames.slice(2);
+        })(),
+      ),
+    );
+    const gateway = await testGateway({
+      server: { drain_ms: 0 },
+      providers: [provider('openai-chat', 'patient', lab.upstream)],
+    });
     const [busy, idle] = [await open(gateway), await open(gateway)];
-    busy.send({ type: 'response.create', ...slow });
+    busy.send({ type: 'response.create', ...echo, model: 'openai-chat/patient' });
     await readUntil(busy, 'response.output_text.delta');
     busy.send({ type: 'response.create', ...echo });
     gateway.gateway.drain();
@@ -157,6 +172,7 @@ describe('a shutdown', () => {
     expect(await idle.next()).toMatchObject(limitReached);
     expect(await idle.closed).toMatchObject({ code: 1001 });
     expect(await readUntil(busy, 'error')).toMatchObject(limitReached); // the response that waited
+    refused.open();
     expect((await readUntil(busy, 'response.completed'))['response'].status).toBe('completed');
     expect(await busy.next()).toMatchObject(limitReached);
     expect(await busy.closed).toMatchObject({ code: 1001 });

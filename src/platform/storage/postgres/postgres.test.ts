@@ -74,6 +74,26 @@ function testPostgres(): void {
     await storage.close();
   });
 
+  it('rolls up spending once the maintenance of the table has ended', async () => {
+    const url = await createDatabase('maintenance');
+    const storage = await openPostgresStorage(url, { poolSize: 1 });
+    await storage.migrate();
+    const day = (number: number) => number * 86_400_000;
+    const make = (number: number) => createTestEntry({ createdAtMs: day(number), costNanoUsd: 7n });
+    await storage.ledger.append([1, 2, 3].map(make));
+    const vacuum = new pg.Client({ connectionString: url });
+    await vacuum.connect();
+    await vacuum.query('begin; lock table spending in share update exclusive mode'); // like VACUUM and ANALYZE
+
+    const folded = storage.ledger.foldSpending([0, day(2)]);
+    const timeouts = `select xact_rollback as count from pg_stat_database where datname = current_database()`;
+    await expect.poll(async () => Number((await execute(url, timeouts)).rows[0].count)).toBeGreaterThan(0);
+    await vacuum.query('rollback');
+    await vacuum.end();
+    expect(await folded).toBe(1);
+    await storage.close();
+  });
+
   it('rejects an append whose connection is cut, books nothing of it, and books it the next time', async () => {
     const url = await createDatabase('cut');
     const storage = await openPostgresStorage(url, { poolSize: 1 });

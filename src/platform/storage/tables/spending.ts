@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { PostgresAdapter, sql } from 'kysely';
 import type { LedgerLine } from '../../../domain/ledger-entry.ts';
 import type { SpendingScope, SpendingSums } from '../ports/spending.ts';
@@ -116,6 +116,10 @@ export async function readSpending(
 const rowsPerFold = 100;
 /** Bounds the time that writers of the ledger wait for the table. */
 const LOCK_MS = 100;
+/** PostgreSQL's own maintenance holds the table for a few seconds. */
+const MAX_LOCK_ATTEMPTS = 50;
+/** PostgreSQL's code of a lock that took too long. */
+const LOCK_TIMEOUT = '55P03';
 
 /**
  * Rolls up days that no window needs separately. Moves each day before the last of these times to the latest of them
@@ -145,10 +149,22 @@ export async function foldSpendingRows(db: Database, startsMs: readonly number[]
       .limit(rowsPerFold)
       .execute();
     const keys = [...new Set(found.map(({ key_hash }) => key_hash))];
-    if (keys.length > 0) gone += await foldKeys(db, keys, starts);
+    if (keys.length > 0) gone += await withLock(() => foldKeys(db, keys, starts));
     from = found.length < rowsPerFold ? undefined : keys.at(-1);
   }
   return gone;
+}
+
+/** Tries again while another transaction holds the table, so that writers can go before it. */
+async function withLock(fold: () => Promise<number>): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await fold();
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== LOCK_TIMEOUT || attempt === MAX_LOCK_ATTEMPTS) throw error;
+      await delay(LOCK_MS);
+    }
+  }
 }
 
 function foldKeys(db: Database, keys: readonly string[], starts: readonly bigint[]): Promise<number> {
