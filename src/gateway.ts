@@ -29,6 +29,8 @@ import type { WriteLog } from './platform/telemetry/log-messages.ts';
 export interface FirstKeys {
   inference: string;
   management: string;
+  /** Signs in to the console once, within an hour, with the rights of the management key. */
+  signInToken: string;
 }
 
 export interface OpenedGateway {
@@ -127,7 +129,7 @@ async function assemble(options: GatewayOptions, resources: AsyncDisposableStack
   interns.serve(connect);
 
   const firstKeys = async (): Promise<FirstKeys | undefined> => {
-    const keys = await createFirstKeys(base.storage.access);
+    const keys = await createFirstKeys(base.storage);
     if (keys) await base.accounts.access.refresh();
     return keys;
   };

@@ -70,7 +70,7 @@ describe('bootstrap', () => {
     const [app, org, admin] = plan().keys;
     const find = async (...keys: (typeof app)[]) =>
       nameKeys(await findRemovedKeys(storage.access, { keys: keys.map((key) => key!) }));
-    await createFirstKeys(storage.access);
+    await createFirstKeys(storage);
     await applyBootstrap(storage.access, plan());
     expect(await find(app, org, admin)).toBe('');
     expect(await find(app, admin)).toBe(`"org" (${hashKey(org!.key).slice(0, 12)})`);
@@ -145,21 +145,21 @@ describe('bootstrap', () => {
 
 describe('the first keys', () => {
   it('are created if there is none, once, in the workspace default', async () => {
-    const first = await createFirstKeys(storage.access);
+    const first = await createFirstKeys(storage);
     const { keys, workspaces } = await readAll(storage);
     expect(keys.map(({ hash }) => hash).sort()).toEqual([hashKey(first!.inference), hashKey(first!.management)].sort());
     expect(workspaces).toMatchObject([{ name: 'default' }]);
     expect(keys).toContainEqual(expect.objectContaining({ kind: 'member', memberId: 'owner' }));
     expect(keys).toContainEqual(expect.objectContaining({ kind: 'management', memberId: null }));
-    expect(await createFirstKeys(storage.access)).toBeUndefined();
+    expect(await createFirstKeys(storage)).toBeUndefined();
   });
 
   it('are not created if the configuration has a key, and belong to its workspace if it has only that', async () => {
     await applyBootstrap(storage.access, plan({ keys: [], members: [] }));
-    await createFirstKeys(storage.access);
+    await createFirstKeys(storage);
     expect(await storage.access.listWorkspaces()).toHaveLength(2);
     const other = await open();
     await applyBootstrap(other.access, plan());
-    expect(await createFirstKeys(other.access)).toBeUndefined();
+    expect(await createFirstKeys(other)).toBeUndefined();
   });
 });

@@ -2,10 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { currentTimeMs } from '../domain/clock.ts';
 import { deriveUuid } from '../domain/ids.ts';
 import { noRateLimits, type RateLimits, rateLimitNames } from '../domain/rate-limits.ts';
+import type { ConsoleStore } from '../platform/storage/ports/console.ts';
 import type { SavedPlugin } from '../domain/request-defaults.ts';
 import { nanoUsdOf } from '../metering/cost.ts';
 import type { AccessStore, RateLimitHolder } from '../platform/storage/ports/access.ts';
 import { defaultKeySettings, type KeyRecord } from '../platform/storage/ports/keys.ts';
+import { createSignInToken } from './console-sessions.ts';
 import { createKeyLabel, createKeyText, hashKey } from './key-text.ts';
 
 /** The part of the store that the bootstrap configuration uses. */
@@ -157,11 +159,16 @@ async function setRateLimits(
 /**
  * Creates a workspace, its member, an inference key and a management key on the very first start, when there is no key.
  *
- * @returns the texts of the two keys, which are not stored; undefined if there are keys already
+ * @returns the texts of the two keys, and of a link to the console with the rights of the management key. They are not
+ *   stored. Undefined if there are keys already
  */
-export async function createFirstKeys(
-  store: BootstrapStore,
-): Promise<{ inference: string; management: string } | undefined> {
+export async function createFirstKeys({
+  access: store,
+  console,
+}: {
+  access: BootstrapStore;
+  console: Pick<ConsoleStore, 'addLink'>;
+}): Promise<{ inference: string; management: string; signInToken: string } | undefined> {
   if ((await store.listKeys()).length > 0) return undefined;
   const now = currentTimeMs();
   const workspaces = await store.listWorkspaces();
@@ -192,5 +199,6 @@ export async function createFirstKeys(
     memberId: null,
     creatorUserId: null,
   });
-  return { inference, management };
+  const signInToken = await createSignInToken(console, hashKey(management));
+  return { inference, management, signInToken };
 }

@@ -1,5 +1,7 @@
 import type { DefinedRoute } from '../http/define-route.ts';
 import type { Route } from '../http/routes.ts';
+import { consolePages } from './console/pages.ts';
+import { consoleRoutes } from './console/routes.ts';
 import { embeddingRoutes } from './embeddings/routes.ts';
 import { gatewayRoutes } from './gateway/routes.ts';
 import { geminiRoutes } from './gemini/routes.ts';
@@ -27,6 +29,8 @@ const routes = {
   ...resources,
   internChat: internChatRoutes,
   schedules,
+  console: consoleRoutes,
+  consolePages,
   gateway: gatewayRoutes,
 };
 

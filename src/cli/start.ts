@@ -11,7 +11,8 @@ import {
 import type { Config } from '../config/schema.ts';
 import { type ConfigReport, watchConfig } from '../config/watch.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
-import type { OpenedGateway } from '../gateway.ts';
+import { writeSignInUrl } from '../access/console-sessions.ts';
+import type { FirstKeys, OpenedGateway } from '../gateway.ts';
 import { recordAddress } from '../platform/data-folder/data-folder.ts';
 import { isPretty } from '../platform/telemetry/log-format.ts';
 import type { Primary } from '../workers/primary.ts';
@@ -125,7 +126,7 @@ async function open(loaded: LoadedConfig, terminal: Terminal): Promise<Serving> 
 }
 
 /** Writes the keys, which are shown only once. Text to copy is on separate lines. */
-function writeFirstKeys(loaded: LoadedConfig, url: string, keys: { inference: string; management: string }): string {
+function writeFirstKeys(loaded: LoadedConfig, url: string, keys: FirstKeys): string {
   const named = loaded.config.providers.flatMap(({ models }) => models.map(({ model }) => model));
   const model = findTextModel(listEndpoints(loaded), named);
   return `
@@ -134,8 +135,15 @@ This is the first start. It created two keys. They are shown only now, because o
   inference   ${keys.inference}
   management  ${keys.management}
 
-${model === undefined ? '' : writeFirstRequest(url, keys.inference, model)}`;
+${loaded.config.server.console ? writeConsoleLink(loaded, url, keys.signInToken) : ''}${model === undefined ? '' : writeFirstRequest(url, keys.inference, model)}`;
 }
+
+const writeConsoleLink = ({ config }: LoadedConfig, url: string, token: string): string =>
+  `Open the console. This link works once, within an hour; "headgate console" prints another one:
+
+${writeSignInUrl(config.server.public_url ?? url, token)}
+
+`;
 
 const writeFirstRequest = (url: string, key: string, model: string): string => `Try it:
 

@@ -1,4 +1,5 @@
 import { forClients } from '../api/errors-of-clients.ts';
+import { createSessionIdentifier } from '../api/console/identify-session.ts';
 import { writeOpenAIError } from '../api/openai-errors.ts';
 import type { ResponseSockets } from '../api/responses/socket/sockets.ts';
 import { type ApiParts, bindRoutes } from '../api/routes.ts';
@@ -19,6 +20,11 @@ export function createEdge(base: Base, parts: EdgeParts): ReturnType<typeof crea
   const { config, state, telemetry, accounts } = base;
   const { server, timeouts } = config();
   const { findKey } = parts;
+  const identifySession = createSessionIdentifier(
+    base.storage.console,
+    accounts.access.findCaller,
+    () => config().server.public_url,
+  );
   return createServer({
     routes: bindRoutes(parts.routes),
     // Requests of agents have the key of their intern, whatever they send.
@@ -26,6 +32,10 @@ export function createEdge(base: Base, parts: EdgeParts): ReturnType<typeof crea
       const key = findKey(connection);
       return accounts.access.identify(key === undefined ? sent : [`Bearer ${key}`], connection);
     },
+    identifySession: (request, reply) =>
+      config().server.console && findKey(request.raw.socket) === undefined
+        ? identifySession(request, reply)
+        : undefined,
     isAgent: (connection) => findKey(connection) !== undefined,
     isDraining: () => state.phase !== 'serving',
     isClosing: () => state.phase === 'closing',

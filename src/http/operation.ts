@@ -15,6 +15,7 @@ export const tags = {
   Interns: 'Persistent agents of a workspace.',
   Accounting: 'Credits, activity and the audit log.',
   Alerts: 'Alerts and their webhooks.',
+  Console: 'Sessions of the web console.',
   Gateway: 'The gateway itself.',
 } as const;
 

@@ -59,6 +59,10 @@ export interface EdgeOptions {
    * @throws {GatewayError} `authentication`
    */
   identify: (sent: readonly string[], connection: object) => Caller | Promise<Caller>;
+  /**
+   * Identifies a request without a key by its cookie. @returns undefined if it has none. @throws {GatewayError} as a rejection
+   */
+  identifySession?: (request: FastifyRequest, reply: FastifyReply) => Promise<Caller> | undefined;
   /** Whether a shutdown has begun. Connections then close after their response. */
   isDraining: () => boolean;
   /** Whether new requests get a 503. */
@@ -237,7 +241,9 @@ export async function createServer(options: EdgeOptions): Promise<FastifyInstanc
     };
     if (permission === 'none') return enter();
     try {
-      const caller = options.identify(readSentKeys(request), request.raw.socket);
+      const sent = readSentKeys(request);
+      const bySession = sent.length === 0 ? options.identifySession?.(request, reply) : undefined;
+      const caller = bySession ?? options.identify(sent, request.raw.socket);
       if (caller instanceof Promise) caller.then(enter, done);
       else enter(caller);
     } catch (error) {

@@ -324,7 +324,7 @@ async function assemble(
       const url = writeUrl(host, await dispatcher.listen(host, port));
       await pool.open(endWorker);
       // After the workers listen, so that a port in use does not lose the keys.
-      const firstKeys = await createFirstKeys(storage.access);
+      const firstKeys = await createFirstKeys(storage);
       if (firstKeys) await Promise.allSettled([...serving].map(({ gateway }) => gateway.refreshAccess()));
       return firstKeys ? { url, firstKeys } : { url };
     },

@@ -187,7 +187,8 @@ describe('the running gateway', () => {
   /** Sends a request, and checks its response against the schema of its status. */
   async function request(method: string, template: string, given: Given = {}): Promise<Record<string, never>> {
     const path = template.replace(/\{(\w+)\}/g, (_, name: string) => given.path?.[name] ?? '');
-    const options = given.isManaged ? managed() : {};
+    const signedIn = given.headers && { headers: given.headers, key: null };
+    const options = given.isManaged ? managed() : (signedIn ?? {});
     const isPublic = !path.startsWith('/api/');
     const url = path + (given.query ?? '');
     const response = isPublic
@@ -214,6 +215,8 @@ describe('the running gateway', () => {
     query?: string;
     body?: unknown;
     isManaged?: boolean;
+    /** Of a request without a key. */
+    headers?: Record<string, string>;
     status?: number;
   }
 
@@ -222,7 +225,8 @@ describe('the running gateway', () => {
       const url = path.replace(/\{\w+\}/g, 'x').replace(/^\/api\/v1/, '');
       const response = await gateway.send(method, url, undefined, { key: null });
       const body = await response.text();
-      const status = path.includes('/webhooks/') ? 404 : 401; // its token is in the path
+      const isSignIn = method === 'POST' && path.endsWith('/console/sessions');
+      const status = isSignIn ? 400 : path.includes('/webhooks/') ? 404 : 401; // its token is in the path
       if (path.startsWith('/api/') && path !== '/api/v1/openapi.json') expect(response.status, path).toBe(status);
       expect(body).not.toContain('There is no');
     }
@@ -454,6 +458,26 @@ describe('the running gateway', () => {
     await request('GET', '/ready');
     await request('GET', '/metrics');
     await request('GET', '/');
+  });
+
+  it('responds as the document says, to sessions of the console', async () => {
+    const [sessions, session] = ['/api/v1/console/sessions', '/api/v1/console/session'];
+    await request('POST', sessions, { body: {}, status: 400 });
+    await request('POST', sessions, { body: { key: gateway.key }, status: 201 });
+    const response = await gateway.send('POST', '/console/sessions', { key: gateway.key }, { key: null });
+    const { data } = (await response.json()) as { data: { id: string; csrf_token: string } };
+    const cookie = response.headers.get('set-cookie')!.split(';', 1)[0]!;
+    const headers = { cookie, 'x-headgate-csrf': data.csrf_token };
+    await request('GET', session, { headers });
+    await request('GET', session, { status: 404 });
+    await request('GET', sessions, { headers });
+    const path = { id: data.id };
+    await request('DELETE', `${sessions}/{id}`, { headers: { cookie }, path, status: 403 });
+    await request('DELETE', session, { headers, status: 204 });
+    await request('DELETE', `${sessions}/{id}`, { isManaged: true, path, status: 404 });
+    await request('GET', session, { headers, status: 401 });
+    const { data: left } = (await request('GET', sessions)) as unknown as { data: { id: string }[] };
+    await request('DELETE', `${sessions}/{id}`, { path: { id: left[0]!.id } });
   });
 
   it('was asked for everything except contents of files and of generations, and the feed', () => {

@@ -90,6 +90,8 @@ export const homePage = `<!doctype html>
 </header>
 <p>This is a model gateway. Applications send their requests here, in the format of OpenAI Responses, chat completions, Anthropic Messages or Gemini, and it passes them on to the model providers of its configuration.</p>
 
+<p id="console"><a href="console">Open the console</a> to see requests, spending and keys. <code>headgate console</code> prints a link that signs you in.</p>
+
 <h2>Address</h2>
 <p>Base URL for clients: <code>${address}/api/v1</code></p>
 

@@ -16,6 +16,13 @@ export function addDiagnosisCommands(program: Command, parts: CommandParts): voi
       exit(await doctor(terminal, await createLoader(options), { probe }));
     });
 
+  command(program, 'console', 'print a link that signs you in to the web console once', consoleExamples)
+    .option('--key <key>', 'key by hash or name, whose rights the session has (a management key)')
+    .action(async (options: SourceOptions & { key?: string }) => {
+      const { printSignInLink } = await import('../print-sign-in-link.ts');
+      await printSignInLink(terminal, await parts.loadForStore(options, ['server']), options);
+    });
+
   command(
     program,
     'explain',
@@ -75,6 +82,11 @@ export function addDiagnosisCommands(program: Command, parts: CommandParts): voi
       exit(await replayFile(terminal, file, options));
     });
 }
+
+const consoleExamples = `
+Examples:
+  $ headgate console
+  $ headgate console --key app         see what the key app may see`;
 
 const doctorExamples = `
 Examples:

@@ -1,3 +1,4 @@
+import { SignInAttempts } from '../../api/console/sign-in-attempts.ts';
 import { createHealthHandler, createReadyHandler } from '../../api/health/handler.ts';
 import { createReadinessCheck, type Readiness } from '../../api/health/readiness.ts';
 import { createMetricsHandler } from '../../api/metrics/handler.ts';
@@ -10,7 +11,7 @@ import { POLLED_MS } from '../time-limits.ts';
 
 /** The pages about the gateway itself. */
 export interface Service {
-  routes: Pick<ApiParts, 'gateway'>;
+  routes: Pick<ApiParts, 'gateway' | 'console' | 'consolePages'>;
   /** Finds whether this process accepts requests, and its problems. */
   checkReadiness: () => Promise<Readiness>;
   /** Whether somebody has asked for the readiness lately. */
@@ -34,6 +35,10 @@ export function openService(base: Base): Service {
     describeCounters,
     clockAheadMs: () => clock?.aheadMs ?? 0,
   });
+  const consoleSettings = {
+    isOffered: () => config().server.console,
+    publicUrl: () => config().server.public_url,
+  };
   let polledAtMs = Number.NEGATIVE_INFINITY;
   const checkReadiness = (): Promise<Readiness> => {
     polledAtMs = performance.now();
@@ -43,6 +48,8 @@ export function openService(base: Base): Service {
     checkReadiness,
     isPolled: () => performance.now() - polledAtMs < POLLED_MS,
     routes: {
+      console: { store: base.storage.console, access, attempts: new SignInAttempts(), ...consoleSettings },
+      consolePages: consoleSettings,
       gateway: {
         showOpenApi: createOpenApiHandler(version, definedRoutes),
         health: createHealthHandler(version, host),

@@ -32,6 +32,10 @@ export const serverSection = Type.Object({
       says: 'must be an http or https URL without credentials, path, query and fragment',
     }),
   ),
+  console: Type.Boolean({
+    description: 'Whether the web console is served at `/console`. Otherwise it is a 404, and no session works.',
+    default: true,
+  }),
   regional_hosts: Type.Array(Type.String({ pattern: '^[A-Za-z0-9.-]+(:[0-9]+)?$', says: 'must be a host name' }), {
     description:
       'Host names that serve no stored files, no files of containers and no interns: these routes are a 403 there. It does not bind requests to a region.',

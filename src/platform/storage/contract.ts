@@ -4,6 +4,7 @@ import { testActivity } from './contract/activity.ts';
 import { testAlerts } from './contract/alerts.ts';
 import { testBudgets } from './contract/budgets.ts';
 import { testChanges } from './contract/changes.ts';
+import { testConsole } from './contract/console.ts';
 import { testContainers } from './contract/containers.ts';
 import { testContents } from './contract/contents.ts';
 import { testCorrections } from './contract/corrections.ts';
@@ -106,6 +107,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     testInterns(pair);
     testUsage(pair);
     testAlerts(pair);
+    testConsole(pair);
     testVaults(pair);
   });
 }

@@ -7,6 +7,7 @@ import { createVaultStore } from './sql-vaults.ts';
 import type { Storage } from './storage.ts';
 import { readActivity } from './tables/activity.ts';
 import { createAlertStore } from './tables/alerts.ts';
+import { createConsoleStore } from './tables/console.ts';
 import { appendContents, deleteContentsBefore, findContent } from './tables/contents.ts';
 import type { Tables } from './tables/database.ts';
 import { addFeedback, listFeedback } from './tables/feedback.ts';
@@ -139,6 +140,7 @@ export async function createSqlStorage(
     schedules: createInternScheduleStore(db),
     jobs: createJobStore(db),
     alerts: createAlertStore(db),
+    console: createConsoleStore(db),
     vaults: createVaultStore(db),
     migrate: async () => {
       await migrate(db);

@@ -30,6 +30,7 @@ import { attempts } from './0027-attempts.ts';
 import { tagsColumn } from './0028-tags.ts';
 import { rollups } from './0029-rollups.ts';
 import { alerts } from './0031-alerts.ts';
+import { consoleSessions } from './0035-console.ts';
 import { feed } from './0030-feed.ts';
 
 /** All migrations, in the order of their names. A released migration never changes; add a new one instead. */
@@ -64,6 +65,7 @@ const migrations: Record<string, Migration> = {
   '0029-rollups': rollups,
   '0030-feed': feed,
   '0031-alerts': alerts,
+  '0035-console': consoleSessions,
 };
 
 const migrationTable = 'headgate_migrations';

@@ -16,6 +16,8 @@ import type { CountColumn, dimensionColumns } from './rollups.ts';
 /** All tables, the same in both dialects. Integer columns are read as `bigint`, flags are 0 or 1. */
 export interface Tables {
   alerts: AlertTable;
+  console_sessions: ConsoleSessionTable;
+  console_links: ConsoleLinkTable;
   keys: KeyTable;
   workspaces: WorkspaceTable;
   members: MemberTable;
@@ -63,6 +65,23 @@ export interface AlertTable {
   data: string;
   at_ms: Integer;
   count: Integer;
+}
+
+/** People who are signed in to the console. */
+export interface ConsoleSessionTable {
+  id: string;
+  token_hash: string;
+  key_hash: string;
+  client: string;
+  created_at_ms: Integer;
+  seen_at_ms: Integer;
+}
+
+/** Links that sign a person in once. */
+export interface ConsoleLinkTable {
+  token_hash: string;
+  key_hash: string;
+  expires_at_ms: Integer;
 }
 
 export interface AuditTable {

@@ -1,0 +1,67 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { findSession, isCsrfToken } from '../../access/console-sessions.ts';
+import type { Caller } from '../../domain/caller.ts';
+import { GatewayError } from '../../domain/errors.ts';
+import type { ConsoleSession, ConsoleStore } from '../../platform/storage/ports/console.ts';
+import { readSessionCookie, usesTls } from './session-cookie.ts';
+
+/** A session, and the text of its cookie. */
+export interface OpenSession {
+  session: ConsoleSession;
+  token: string;
+}
+
+const sessions = new WeakMap<object, OpenSession>();
+
+/** Returns the session that a request was sent in. Undefined: it was sent with a key. */
+export const sessionOf = (request: FastifyRequest): OpenSession | undefined => sessions.get(request.raw);
+
+/** Methods that change nothing. */
+const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+
+/** A file of a caller that is opened with the cookie must not run as a page of the gateway. */
+const sessionHeaders = {
+  'content-security-policy': "default-src 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'private, no-store',
+};
+
+/**
+ * Creates a function that finds the caller of a request with the cookie of the console.
+ *
+ * Pages of interns have subdomains of the gateway's host, which browsers treat as the same site. So the cookie counts only for
+ * requests of the console's own pages, and every change needs the session's CSRF token.
+ *
+ * @returns undefined if the request has no cookie, or upgrades its connection
+ */
+export function createSessionIdentifier(
+  store: ConsoleStore,
+  findCaller: (keyHash: string) => Caller | undefined,
+  publicUrl: () => string | undefined,
+) {
+  async function identify(request: FastifyRequest, reply: FastifyReply, token: string): Promise<Caller> {
+    const { headers, method } = request;
+    const site = headers['sec-fetch-site'];
+    if (site !== undefined && site !== 'same-origin' && site !== 'none') {
+      throw new GatewayError('permission_denied', 'A page of another origin cannot use the session of the console.');
+    }
+    const session = await findSession(store, token);
+    const caller = session && findCaller(session.keyHash);
+    if (!caller) throw new GatewayError('authentication', 'The session of the console has ended. Sign in again.');
+    const csrf = headers['x-headgate-csrf'];
+    if (!isSafe(method) && !(typeof csrf === 'string' && isCsrfToken(csrf, token))) {
+      const text = 'Changes in a session of the console need its `csrf_token` in the header `X-Headgate-CSRF`.';
+      throw new GatewayError('permission_denied', text);
+    }
+    sessions.set(request.raw, { session, token });
+    reply.headers(sessionHeaders);
+    return caller;
+  }
+
+  return (request: FastifyRequest, reply: FastifyReply): Promise<Caller> | undefined => {
+    if (request.headers.upgrade !== undefined) return undefined;
+    const token = readSessionCookie(request.headers, usesTls(publicUrl(), request.headers));
+    return token === undefined ? undefined : identify(request, reply, token);
+  };
+}
