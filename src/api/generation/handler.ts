@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../../domain/errors.ts';
 import type { RecordedEntry } from '../../domain/ledger-entry.ts';
-import { writeGeneration } from '../../management/generations/write-generation.ts';
+import { writeListed } from './list.ts';
 
 /**
  * `GET /generation?id=`: usage and cost of one response, for inference keys of its workspace and for management keys.
@@ -24,6 +24,6 @@ export function createGenerationHandler(
       const where = seesAll ? '' : ' in this workspace';
       throw new GatewayError('not_found', `There is no generation ${id.slice(0, 100)}${where}.`);
     }
-    return { data: writeGeneration(entry) };
+    return { data: writeListed(entry, seesAll) };
   };
 }

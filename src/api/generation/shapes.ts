@@ -134,22 +134,22 @@ const generationFields = {
   user_agent: Type.Null(),
 };
 
+const shownGeneration = named(
+  'Generation',
+  Type.Object({
+    ...generationFields,
+    requested_model: textOrNull,
+    outcome: text,
+    api_key_hash: Type.Optional(text),
+    user_id: Type.Optional(textOrNull),
+  }),
+);
+
 /** @see docs/reference/management.md */
-export const generation = inData(named('Generation', Type.Object(generationFields)));
+export const generation = inData(shownGeneration);
 
 export const generationList = Type.Object({
-  data: Type.Array(
-    named(
-      'ListedGeneration',
-      Type.Object({
-        ...generationFields,
-        requested_model: textOrNull,
-        outcome: text,
-        api_key_hash: Type.Optional(text),
-        user_id: Type.Optional(textOrNull),
-      }),
-    ),
-  ),
+  data: Type.Array(shownGeneration),
   next_cursor: textOrNull,
   total_count: Type.Optional(Type.Integer()),
   total_count_is_exact: Type.Optional(flag),
