@@ -83,7 +83,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'tests/architecture/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'console/src/**/*.test.ts', 'tests/architecture/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...needServers, full],
         },
       },

@@ -3,10 +3,11 @@ import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
+import { buildConsole } from '../console/build.ts';
 
 /*
  * Compiles src/ to dist/ for the package; a clone runs src/ directly. Most of a start is the loading of modules, so they
- * are bundled. The declarations remain one file per module.
+ * are bundled. The declarations remain one file per module. The console is built to dist/console.
  *
  *     node scripts/build.ts [new folder]
  */
@@ -50,6 +51,7 @@ execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json'), '-
 await bundle(['cli', ...findExports(), ...findThreads()]);
 writeLicenses();
 await bundle(['interns/agent/main']); // one file: it runs in sandboxes, without the package
+await buildConsole(join(output, 'console'));
 
 /** Writes the licenses of the packages that are bundled. */
 function writeLicenses(): void {
