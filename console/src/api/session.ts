@@ -1,23 +1,10 @@
 import { queryOptions } from '@tanstack/react-query';
-import { ApiError, apiUrl, send, setCsrfToken } from './client.ts';
+import { ApiError, call, type Ok, type Sent, setCsrfToken } from './client.ts';
 
 /** The session of the console: the key that signed in, and the token that requests with a side effect carry. */
-export interface Session {
-  id: string;
-  kind: 'management' | 'inference';
-  key_name: string;
-  key_hash: string;
-  workspace_id: string | null;
-  csrf_token: string;
-  created_at: string;
-  expires_at: string;
-}
-
-async function readSession(response: Response): Promise<Session> {
-  const { data } = (await response.json()) as { data: Session };
-  setCsrfToken(data.csrf_token);
-  return data;
-}
+export type Session = Ok<'/api/v1/console/session', 'get'>['data'];
+/** A key, or the token of a link that works once. */
+export type Credential = Sent<'/api/v1/console/sessions', 'post'>;
 
 /** The session of this browser. Null: this browser is not signed in. */
 export const sessionQuery = queryOptions({
@@ -26,7 +13,9 @@ export const sessionQuery = queryOptions({
   retry: false,
   queryFn: async ({ signal }): Promise<Session | null> => {
     try {
-      return await readSession(await send('GET', apiUrl('/api/v1/console/session'), undefined, signal));
+      const { data } = await call('get', '/api/v1/console/session', { signal });
+      setCsrfToken(data.csrf_token);
+      return data;
     } catch (cause) {
       if (cause instanceof ApiError && cause.status === 401) return null;
       throw cause;
@@ -34,11 +23,13 @@ export const sessionQuery = queryOptions({
   },
 });
 
-/** Signs in with a key, or with the token of a link that works once. @throws {ApiError} */
-export async function signIn(credential: { key: string } | { token: string }): Promise<Session> {
-  return readSession(await send('POST', apiUrl('/api/v1/console/sessions'), credential));
+/** Signs in. @throws {ApiError} */
+export async function signIn(body: Credential): Promise<Session> {
+  const { data } = await call('post', '/api/v1/console/sessions', { body });
+  setCsrfToken(data.csrf_token);
+  return data;
 }
 
 export async function signOut(): Promise<void> {
-  await send('DELETE', apiUrl('/api/v1/console/session'));
+  await call('delete', '/api/v1/console/session');
 }

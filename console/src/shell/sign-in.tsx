@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type JSX, useEffect, useRef, useState } from 'react';
 import { ApiError } from '../api/client.ts';
-import { sessionQuery, signIn } from '../api/session.ts';
+import { type Credential, sessionQuery, signIn } from '../api/session.ts';
 import { Icon } from '../ui/icon.tsx';
 
 /** Takes the token of a link that works once out of the URL, so that it is in no history. */
@@ -24,7 +24,7 @@ export function SignIn({ onSignedIn }: { onSignedIn?: () => void }): JSX.Element
   const [isBusy, setBusy] = useState(false);
   const started = useRef(false);
 
-  async function submit(credential: { key: string } | { token: string }): Promise<void> {
+  async function submit(credential: Credential): Promise<void> {
     setBusy(true);
     setError(undefined);
     try {
