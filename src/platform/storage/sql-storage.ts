@@ -8,7 +8,7 @@ import type { Storage } from './storage.ts';
 import { readActivity } from './tables/activity.ts';
 import { createAlertStore } from './tables/alerts.ts';
 import { createConsoleStore } from './tables/console.ts';
-import { appendContents, deleteContentsBefore, findContent } from './tables/contents.ts';
+import { appendContents, deleteContentsBefore, findContent, listKeptContents } from './tables/contents.ts';
 import type { Tables } from './tables/database.ts';
 import { addFeedback, listFeedback } from './tables/feedback.ts';
 import {
@@ -28,7 +28,7 @@ import { listBootstrapKeys, listKeyRows, markBootstrapKey, putKey, setKeyDisable
 import { appendEntries, correctEntries, findEntry, listEntries, readTotals, readTraffic } from './tables/ledger.ts';
 import { listMembers, listMemberships, putMember, setMemberRates, setMemberships } from './tables/members.ts';
 import { createPassageStore } from './tables/passages.ts';
-import { readFeedEnd, readNewEntries } from './tables/entry-feed.ts';
+import { findFeedRows, readFeedEnd, readFeedRows, readNewEntries } from './tables/entry-feed.ts';
 import { countEntries, listEntryPage } from './tables/entry-pages.ts';
 import { listDesignatedPresets, readPresetSettings } from './tables/presets.ts';
 import { readAccessRevision, readReductions } from './tables/revisions.ts';
@@ -96,6 +96,8 @@ export async function createSqlStorage(
       count: (filters) => countEntries(reports, filters),
       readNew: (query) => readNewEntries(reports, query),
       readEnd: () => readFeedEnd(reports),
+      findRows: (query) => findFeedRows(reports, query),
+      readRows: (query) => readFeedRows(reports, query),
       correct: async (corrections, atMs) => {
         const { count, batch } = await correctEntries(db, corrections, atMs);
         rollups.keep(batch);
@@ -121,6 +123,7 @@ export async function createSqlStorage(
     contents: {
       append: (contents) => appendContents(db, contents),
       find: (id) => findContent(db, id),
+      listKept: (ids) => listKeptContents(db, ids),
       deleteBefore: (beforeMs, max) => deleteContentsBefore(db, beforeMs, max),
       addFeedback: (feedback) => addFeedback(db, feedback),
       listFeedback: (query) => listFeedback(db, query),

@@ -38,6 +38,8 @@ export function testContents(pair: () => StoragePair): void {
 
       expect(await other.contents.find(first.id)).toEqual(first);
       expect(await other.contents.find(second.id)).toEqual(second);
+      expect(await other.contents.listKept([first.id, createTimedId('gen-')])).toEqual([first.id]);
+      expect(await other.contents.listKept([])).toEqual([]);
       expect(await storage.contents.find(createTimedId('gen-'))).toBeUndefined();
       expect(await storage.contents.find('gen-\0')).toBeUndefined();
 
@@ -46,6 +48,7 @@ export function testContents(pair: () => StoragePair): void {
         await transaction.record(happening());
       });
       expect(await storage.contents.find(first.id)).toBeUndefined();
+      expect(await storage.contents.listKept([first.id])).toEqual([]);
     });
 
     it('deletes at most the given number of contents, the oldest first', async () => {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { FEED_START, type LedgerRow } from '../ports/entries.ts';
 import type { LedgerStore } from '../ports/ledger.ts';
-import { createEntryId, createTestEntry, type StoragePair } from './samples.ts';
+import { createEntryId, createTestEntry, createTestLine, type StoragePair } from './samples.ts';
 
 /**
  * Reads new entries in steps until there are this many. With PostgreSQL, they appear when all earlier transactions have
@@ -22,6 +23,26 @@ async function readMany(
     if (read.isAtEnd) await nextTurn();
   }
   return { ids: found.map(({ entry }) => entry.id), found, position };
+}
+
+/** Finds rows in steps until there are this many of a workspace. Rows of other tests are among them. */
+async function findRows(ledger: LedgerStore, workspaceId: string, { after, count }: { after: string; count: number }) {
+  const found: LedgerRow[] = [];
+  const places: { after: string; until: string; count: number }[] = [];
+  let position = after;
+  while (found.length < count) {
+    const next = await ledger.findRows({ after: position, limit: 3 });
+    if (next.count === 0) await nextTurn();
+    else {
+      const rows = await ledger.readRows({ after: position, until: next.position, limit: 100 });
+      expect(rows).toHaveLength(next.count);
+      expect(rows[0]!.entry.createdAtMs).toBe(next.firstAtMs);
+      found.push(...rows.filter(({ entry }) => entry.workspaceId === workspaceId));
+      places.push({ after: position, until: next.position, count: next.count });
+    }
+    position = next.position;
+  }
+  return { found, places, position };
 }
 
 /** Tests the contract of the feed of ledger entries. */
@@ -75,6 +96,35 @@ export function testEntryFeed(pair: () => StoragePair): void {
       expect(found.map((each) => each.entry)).toEqual([
         { ...entry, correction: { costNanoUsd: 1n, inputCostNanoUsd: 0n, count: 1 } },
       ]);
+    });
+
+    it('has rows as they were recorded, corrections among them, and the same ones at each read', async () => {
+      const { storage, other } = pair();
+      const { ledger } = storage;
+      const workspaceId = randomUUID();
+      const start = await ledger.readEnd();
+      const lines = [createTestLine(), createTestLine({ kind: 'turn' })];
+      const [first, second] = [createTestEntry({ workspaceId, lines }), createTestEntry({ workspaceId })];
+      await ledger.append([first]);
+      await other.ledger.correct([{ entry: first, costNanoUsd: -7n, inputCostNanoUsd: -3n }], 5000);
+      await other.ledger.append([second]);
+
+      const { found, places, position } = await findRows(ledger, workspaceId, { after: start, count: 3 });
+      expect(found.map(({ entry }) => entry.id)).toEqual([first.id, `${first.id}.1`, second.id]);
+      expect(found.map(({ correction }) => correction)).toEqual([undefined, { of: first.id, atMs: 5000 }, undefined]);
+      expect([found[0]!.entry, found[2]!.entry]).toEqual([first, second]);
+      expect(found[1]!.entry).toMatchObject({ workspaceId, costNanoUsd: -7n, inputCostNanoUsd: -3n, inputTokens: 0 });
+
+      await ledger.append([createTestEntry({ workspaceId })]);
+      for (const { count, ...place } of places) {
+        const again = await other.ledger.readRows({ ...place, limit: 100 });
+        expect(again).toHaveLength(count);
+        expect(await other.ledger.readRows({ ...place, limit: 1 })).toEqual(again.slice(0, 1));
+        const own = again.filter(({ entry }) => entry.workspaceId === workspaceId);
+        expect(found).toEqual(expect.arrayContaining(own));
+      }
+      expect(await ledger.readRows({ after: position, until: position, limit: 1 })).toEqual([]);
+      expect((await ledger.findRows({ after: FEED_START, limit: 2 })).count).toBe(2);
     });
 
     it('reads a bounded number of rows at a time', async () => {

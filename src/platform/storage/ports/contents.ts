@@ -7,6 +7,8 @@ export interface ContentStore extends FeedbackStore {
   append(contents: readonly ContentRecord[]): Promise<void>;
   /** @returns undefined also if its workspace was deleted */
   find(id: string): Promise<ContentRecord | undefined>;
+  /** Finds the generations of which there are contents. @param ids at most 1,000 */
+  listKept(ids: readonly string[]): Promise<string[]>;
   /**
    * Deletes the oldest contents that were created before a time.
    *

@@ -20,6 +20,10 @@ export interface EntryStore {
   readNew(query: NewEntriesQuery): Promise<NewEntries>;
   /** Returns a place before all entries that are recorded later. A few of the last ones can follow it, too. */
   readEnd(): Promise<string>;
+  /** Finds the next rows of the feed, entries and corrections. Later calls with the same place find at least the same. */
+  findRows(query: { after: string; limit: number }): Promise<FoundRows>;
+  /** Reads the rows between two places, in their order. Each call returns the same ones, as they were recorded. */
+  readRows(query: RowQuery): Promise<LedgerRow[]>;
   /**
    * Records corrections, all or none of them, as separate entries on the day of the entry that they correct. Skips
    * entries that were corrected since they were read.
@@ -128,6 +132,35 @@ export interface NewEntries {
   position: string;
   /** Whether there were no more entries. */
   isAtEnd: boolean;
+}
+
+/** The place before all rows of the feed. */
+export const FEED_START = '0:';
+
+export interface FoundRows {
+  /** The place after them. */
+  position: string;
+  count: number;
+  /** Unix milliseconds of the first one. Undefined: there is none. */
+  firstAtMs: number | undefined;
+}
+
+export interface RowQuery {
+  after: string;
+  /** `position` of `findRows`. */
+  until: string;
+  /** At least 1. */
+  limit: number;
+}
+
+/** An entry or a correction, as it was recorded. Neither ever changes. */
+export interface LedgerRow {
+  /** A correction has the facts of its entry, its own id, counts of 0 and the amounts that it adds. */
+  entry: LedgerEntry;
+  /** Absent: it is an entry. */
+  correction?: { of: string; atMs: number };
+  /** The place after it. */
+  position: string;
 }
 
 /** Amounts to add to an entry, as it was read. Negative: the entry cost too much. */

@@ -24,6 +24,18 @@ export async function findContent(db: Database, id: string): Promise<ContentReco
   return row && readContent(row);
 }
 
+/** Finds the ids that have contents. */
+export async function listKeptContents(db: Database, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const rows = await db
+    .selectFrom('contents')
+    .innerJoin('workspaces', 'workspaces.id', 'contents.workspace_id')
+    .select('contents.id')
+    .where('contents.id', 'in', ids)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
 /** Deletes at most `max` older contents. */
 export async function deleteContentsBefore(db: Database, beforeMs: number, max: number): Promise<number> {
   const { numDeletedRows } = await db

@@ -1,11 +1,19 @@
 import { PostgresAdapter, type SqlBool, sql } from 'kysely';
-import type { NewEntries, NewEntriesQuery } from '../ports/entries.ts';
+import type { FoundRows, LedgerRow, NewEntries, NewEntriesQuery, RowQuery } from '../ports/entries.ts';
+import { readNumber } from './columns.ts';
 import type { Database } from './database.ts';
 import { matchEntries } from './entry-filters.ts';
 import { readInOrder } from './entry-pages.ts';
+import { readLedgerRow } from './ledger.ts';
+import { addLines } from './ledger-lines.ts';
 
 /** Maximum rows that one read visits. */
 const MAX_VISITED = 1000;
+
+/** The number of a row in SQLite. If the row was deleted and no row has a higher number, the numbers have started over. */
+const rowNumber = (place: string, id: string) =>
+  sql<bigint>`coalesce((select last.rowid from ledger as last where last.id = ${id}),
+    (select case when max(rowid) < ${BigInt(place)} then 0 else ${BigInt(place)} end from ledger))`;
 
 /**
  * The order in which rows were added, in each database. A position is the place of the last row that was read, and its id.
@@ -17,8 +25,8 @@ const MAX_VISITED = 1000;
 const feeds = {
   sqlite: {
     place: sql<string>`cast(ledger.rowid as text)`,
-    isAfter: (place: string, id: string) =>
-      sql<SqlBool>`ledger.rowid > coalesce((select last.rowid from ledger as last where last.id = ${id}), ${BigInt(place)})`,
+    isAfter: (place: string, id: string) => sql<SqlBool>`ledger.rowid > ${rowNumber(place, id)}`,
+    isUntil: (place: string, id: string) => sql<SqlBool>`ledger.rowid <= ${rowNumber(place, id)}`,
     order: sql`ledger.rowid`,
     end: sql<{
       place: string;
@@ -29,6 +37,7 @@ const feeds = {
     place: sql<string>`ledger.added_in::text`,
     isAfter: (place: string, id: string) =>
       sql<SqlBool>`ledger.added_in < pg_snapshot_xmin(pg_current_snapshot()) and (ledger.added_in, ledger.id) > (${place}::xid8, ${id})`,
+    isUntil: (place: string, id: string) => sql<SqlBool>`(ledger.added_in, ledger.id) <= (${place}::xid8, ${id})`,
     order: sql`ledger.added_in, ledger.id`,
     end: sql<{ place: string; id: string }>`select pg_snapshot_xmin(pg_current_snapshot())::text as place, '' as id`,
   },
@@ -42,12 +51,57 @@ export async function readFeedEnd(db: Database): Promise<string> {
   return writePosition(rows[0] ?? { place: '0', id: '' });
 }
 
+/** Finds the next rows. */
+export async function findFeedRows(
+  db: Database,
+  { after, limit }: { after: string; limit: number },
+): Promise<FoundRows> {
+  const feed = feedOf(db);
+  const rows = await db
+    .selectFrom('ledger')
+    .select(['id', 'created_at_ms', feed.place.as('place')])
+    .where(feed.isAfter(...readPosition(after)))
+    .orderBy(feed.order)
+    .limit(limit)
+    .execute();
+  const [first, last] = [rows[0], rows.at(-1)];
+  return {
+    position: last ? writePosition(last) : after,
+    count: rows.length,
+    firstAtMs: first && readNumber(first.created_at_ms),
+  };
+}
+
+/** Reads the rows between two places. */
+export async function readFeedRows(db: Database, { after, until, limit }: RowQuery): Promise<LedgerRow[]> {
+  const feed = feedOf(db);
+  const rows = await db
+    .selectFrom('ledger')
+    .selectAll()
+    .select(feed.place.as('place'))
+    .where(feed.isAfter(...readPosition(after)))
+    .where(feed.isUntil(...readPosition(until)))
+    .orderBy(feed.order)
+    .limit(limit)
+    .execute();
+  const read = rows.map((row) => ({ ...readLedgerRow(row), position: writePosition(row) }));
+  await addLines(
+    db,
+    read.flatMap(({ entry, correction }) => (correction ? [] : [entry])),
+  );
+  return read;
+}
+
 const writePosition = ({ place, id }: { place: string; id: string }): string => `${place}:${id}`;
+
+function readPosition(position: string): [place: string, id: string] {
+  const end = position.indexOf(':');
+  return [position.slice(0, end), position.slice(end + 1)];
+}
 
 /** Reads entries in the order in which they were recorded. */
 export async function readNewEntries(db: Database, { filters, after, limit }: NewEntriesQuery): Promise<NewEntries> {
   const feed = feedOf(db);
-  const end = after.indexOf(':');
   const rows = await db
     .selectFrom('ledger')
     .select((row) => [
@@ -61,7 +115,7 @@ export async function readNewEntries(db: Database, { filters, after, limit }: Ne
         .end()
         .as('matches'),
     ])
-    .where(feed.isAfter(after.slice(0, end), after.slice(end + 1)))
+    .where(feed.isAfter(...readPosition(after)))
     .orderBy(feed.order)
     .limit(MAX_VISITED)
     .execute();

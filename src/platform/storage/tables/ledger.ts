@@ -2,7 +2,7 @@ import { type Insertable, type Selectable, sql } from 'kysely';
 import type { RecordedEntry, LedgerEntry } from '../../../domain/ledger-entry.ts';
 import type { Tags } from '../../../domain/tags.ts';
 import type { LedgerTotals, TrafficRow } from '../ports/activity.ts';
-import type { Correction, EntryQuery } from '../ports/entries.ts';
+import type { Correction, EntryQuery, LedgerRow } from '../ports/entries.ts';
 import { readFlag, readNullableNumber, readNumber, writeFlag, writeNullableText, writeTextColumn } from './columns.ts';
 import type { Database, LedgerTable } from './database.ts';
 import { addLines, insertLines } from './ledger-lines.ts';
@@ -370,6 +370,16 @@ export function writeCommonColumns(entry: LedgerEntry) {
     endpoint_id: writeNullableText(entry.endpointId),
     tier: writeNullableText(entry.tier),
     is_byok: writeFlag(entry.isByok),
+  };
+}
+
+/** Reads a row as it was recorded, without its lines. */
+export function readLedgerRow(row: Selectable<LedgerTable>): Omit<LedgerRow, 'position'> {
+  const entry = readEntry(row);
+  if (row.corrects === null) return { entry };
+  return {
+    entry,
+    correction: { of: row.corrects, atMs: readNullableNumber(row.corrected_at_ms) ?? entry.createdAtMs },
   };
 }
 
