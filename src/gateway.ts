@@ -10,6 +10,7 @@ import { openAlerts } from './compose/open-alerts.ts';
 import { type Base, openBase } from './compose/open-base.ts';
 import { openContainers } from './compose/open-containers.ts';
 import { type LiveModels, openModels } from './compose/open-models.ts';
+import { openExports } from './compose/open-exports.ts';
 import type { GatewayOptions } from './compose/options.ts';
 import { DRAIN_MS, SHUTDOWN_GRACE_MS } from './compose/time-limits.ts';
 import { openInference } from './compose/wings/inference.ts';
@@ -117,6 +118,7 @@ async function assemble(options: GatewayOptions, resources: AsyncDisposableStack
   const live = await openModels(base);
   const inference = await openInference(base, live, sandboxes, resources);
   const { raise } = openAlerts(base, live, resources);
+  openExports(base, resources);
   const records = openRecords(base, live, { ...inference, raise });
   const interns = openInternWing(base, sandboxes, resources);
   const service = openService(base);

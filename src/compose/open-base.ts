@@ -8,6 +8,7 @@ import { currentTimeMs } from '../domain/clock.ts';
 import { coalesce } from '../domain/coalesce.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import { BodyBudget, defaultBodyMemory } from '../http/body-budget.ts';
+import { createExportMonitor, type ExportMonitor } from '../exports/monitor.ts';
 import { createOpenRequests, type OpenRequests } from '../http/open-requests.ts';
 import type { FileParts } from '../management/files/parts.ts';
 import type { ManagementParts } from '../management/parts.ts';
@@ -58,6 +59,7 @@ export interface Base extends OpenedStore {
   rejections: RejectionLog;
   accounts: Accounts;
   telemetry: Telemetry;
+  exports: ExportMonitor;
   contentGuardrails: ContentGuardrails;
   files: FileParts;
   bus: Bus;
@@ -117,6 +119,7 @@ export async function openBase(
   const health = new Health(Date.now, config().routing.outage_ms);
   const sticky = new StickyMemory(() => config().routing.sticky_ms);
   const open = createOpenRequests();
+  const exports = createExportMonitor();
   const telemetry = await openTelemetry({
     log: lines,
     logsRequests: () => config().log.requests ?? isPretty(options.config.log.format),
@@ -127,6 +130,7 @@ export async function openBase(
       journalEntries: () => accounting.ledger.waiting,
       contentsDropped: () => accounting.contents.dropped,
       contentBytes: () => accounting.contents.pendingBytes,
+      exports: () => exports.collect(),
       version,
     },
     callers: config().server.metrics_callers,
@@ -158,6 +162,7 @@ export async function openBase(
     rejections,
     accounts,
     telemetry,
+    exports,
     contentGuardrails,
     files,
     bus,

@@ -27,6 +27,8 @@ export interface GatewayOptions {
   gatherMs?: number | undefined;
   /** Milliseconds between two looks for alerts. Absent: half a minute. */
   alertMs?: number | undefined;
+  /** Milliseconds between two exports of the ledger. Absent: a second for ClickHouse, an hour for files. */
+  exportMs?: number | undefined;
   /** Replaces the sandbox driver of the configuration. */
   sandboxDriver?: SandboxDriver;
   /** Replaces the containers of the configuration. */

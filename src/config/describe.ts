@@ -10,7 +10,8 @@ export const exampleUrl = new URL('example.yaml', import.meta.url);
 const about: Record<string, string> = {
   server: 'Addresses and limits of the server.',
   storage: 'The store of keys, workspaces, members and the ledger.',
-  ledger: 'Durability of the ledger. Guide: [operating](../guides/operating.md#when-something-fails).',
+  ledger:
+    'Durability of the ledger, and its exports. Guides: [operating](../guides/operating.md#when-something-fails), [exports](../guides/exports.md).',
   counters: 'Counters of limits and budgets. Guide: [limits](../guides/limits.md).',
   budgets:
     'Spending limits of the organization and of members. Keys and workspaces have their own. Guide: [limits](../guides/limits.md).',

@@ -71,7 +71,7 @@ export async function testGateway(
   dataDir?: string,
   ports: Pick<
     GatewayOptions,
-    'alertMs' | 'containers' | 'gatherMs' | 'internRuntime' | 'internTimes' | 'internVaults'
+    'alertMs' | 'containers' | 'exportMs' | 'gatherMs' | 'internRuntime' | 'internTimes' | 'internVaults'
   > = {},
 ): Promise<TestGateway> {
   const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'headgate-test-'));

@@ -24,6 +24,7 @@ const rules: Rules = {
     metering: 'platform',
     contents: 'platform',
     alerts: 'platform metering config:types',
+    exports: 'platform management', // writes generations as the API does
     config: 'platform schema',
     vault: 'platform interns:types', // owns the vaults of interns
     catalog: 'metering providers:types',

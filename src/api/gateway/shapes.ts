@@ -8,6 +8,7 @@ export const readiness = Type.Object({
   store: Type.Optional(text),
   access: Type.Optional(text),
   ledger: Type.Optional(text),
+  exports: Type.Optional(text),
   counters: Type.Optional(text),
   clock: Type.Optional(text),
 });

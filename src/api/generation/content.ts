@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ContentRecord } from '../../domain/content-record.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { ManagementHandler } from '../management/route.ts';
+import { writeStoredContent } from '../../management/generations/write-exported.ts';
 import { writeTime } from '../../management/write-time.ts';
 
 /**
@@ -30,8 +31,5 @@ const writeContent = (content: ContentRecord): Record<string, unknown> => ({
   id: content.id,
   workspace_id: content.workspaceId,
   created_at: writeTime(content.createdAtMs),
-  input: JSON.parse(content.input) as unknown,
-  output: JSON.parse(content.output) as unknown,
-  error: content.error === null ? null : (JSON.parse(content.error) as unknown),
-  truncated: content.isCut,
+  ...writeStoredContent(content),
 });

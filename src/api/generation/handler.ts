@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { GatewayError } from '../../domain/errors.ts';
 import type { RecordedEntry } from '../../domain/ledger-entry.ts';
-import { writeListed } from './list.ts';
+import { writeListed } from '../../management/generations/write-listed.ts';
 
 /**
  * `GET /generation?id=`: usage and cost of one response, for inference keys of its workspace and for management keys.

@@ -1,6 +1,5 @@
 import { invalidRequest } from '../../domain/errors.ts';
-import type { RecordedEntry } from '../../domain/ledger-entry.ts';
-import { writeGeneration } from '../../management/generations/write-generation.ts';
+import { writeListed } from '../../management/generations/write-listed.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import { entryOrders, MAX_ORDERED } from '../../platform/storage/ports/entries.ts';
 import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
@@ -73,11 +72,3 @@ export function createListGenerationsHandler({
     };
   };
 }
-
-/** A generation, and what identifies its request. The keys and members of a workspace are for management keys. */
-export const writeListed = (entry: RecordedEntry, seesAll: boolean): Record<string, unknown> => ({
-  ...writeGeneration(entry),
-  requested_model: entry.requestedModel,
-  outcome: entry.outcome,
-  ...(seesAll && { api_key_hash: entry.keyHash, user_id: entry.memberId }),
-});

@@ -6,13 +6,13 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { ResponseHeaders } from '../../http/sse.ts';
 import { SseResponse, sseHeaders, waitForDrain } from '../../http/sse.ts';
 import { followEntries, type FollowedEntries, type FollowQuery } from '../../management/generations/follow.ts';
+import { writeListed } from '../../management/generations/write-listed.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
 import type { HashEndUser } from '../management/read-end-user.ts';
 import { type QueryReader, readQuery } from '../management/read-query.ts';
 import type { ManagementHandler } from '../management/route.ts';
 import { type CursorQuery, readCursor, writeCursor } from './cursor.ts';
-import { writeListed } from './list.ts';
 import { readListFilters } from './read-list-query.ts';
 
 export interface LiveGenerationsParts {

@@ -59,6 +59,7 @@ describe('the check of a process', () => {
       lastRead: () => ({ atMs: at(1), ageMs: 0 }),
       notStoredSinceMs: () => undefined,
       describeCounters: () => undefined,
+      lateExports: () => [],
       clockAheadMs: () => 0,
     } satisfies ReadinessParts);
     const readStore = async () => (await check()).store;

@@ -13,6 +13,8 @@ export interface Readiness {
   notReadSinceMs?: number | undefined;
   notStoredSinceMs?: number | undefined;
   counters?: { sinceMs: number; rejectsAll: boolean } | undefined;
+  /** The ledger exports that are late, each with the time of its oldest row. */
+  lateExports?: readonly { sink: string; oldestAtMs: number }[];
   clockAheadMs: number;
 }
 
@@ -31,6 +33,8 @@ export interface ReadinessParts {
   notStoredSinceMs: () => number | undefined;
   /** A failure of shared counters: since when, and whether it rejects all requests. */
   describeCounters: () => { sinceMs: number; rejectsAll: boolean } | undefined;
+  /** @see Readiness.lateExports */
+  lateExports: () => NonNullable<Readiness['lateExports']>;
   /** How far the clock of this host is ahead of the store's; negative: behind. */
   clockAheadMs: () => number;
 }
@@ -56,6 +60,7 @@ export function createReadinessCheck(parts: ReadinessParts): () => Promise<Readi
       notReadSinceMs: ageMs > STALE_MS ? atMs : undefined,
       notStoredSinceMs: parts.notStoredSinceMs(),
       counters: parts.describeCounters(),
+      lateExports: parts.lateExports(),
       clockAheadMs: parts.clockAheadMs(),
     };
   };
@@ -103,6 +108,7 @@ export function writeReadiness(found: readonly (Readiness | undefined)[]): Recor
   const storeMs = first(({ store }) => (store?.state === state ? store?.sinceMs : undefined));
   const notReadMs = first(({ notReadSinceMs }) => notReadSinceMs);
   const notStoredMs = first(({ notStoredSinceMs }) => notStoredSinceMs);
+  const late = all.flatMap(({ lateExports = [] }) => lateExports);
   const aheadMs = all.find(({ clockAheadMs }) => Math.abs(clockAheadMs) > NOTED_SKEW_MS)?.clockAheadMs;
   return {
     status: 'ready',
@@ -110,6 +116,9 @@ export function writeReadiness(found: readonly (Readiness | undefined)[]): Recor
     ...(state && storeMs !== undefined && { store: `${state} ${writeSince(storeMs)}` }),
     ...(notReadMs !== undefined && { access: `not read ${writeSince(notReadMs)}` }),
     ...(notStoredMs !== undefined && { ledger: `waits in the journal ${writeSince(notStoredMs)}` }),
+    ...(late.length > 0 && {
+      exports: late.map(({ sink, oldestAtMs }) => `${sink} waits ${writeSince(oldestAtMs)}`).join(', '),
+    }),
     ...(countersMs !== undefined && { counters: `unreachable ${writeSince(countersMs)}` }),
     ...(aheadMs !== undefined && { clock: `${describeSkew(aheadMs)} the store` }),
   };

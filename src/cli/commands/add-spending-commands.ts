@@ -10,7 +10,7 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
   const { add: addToLedger } = addGroup(
     program,
     'ledger',
-    'price entries again after a price was corrected; show an entry; verify sums',
+    'price entries again after a price was corrected; show an entry; verify sums; export',
     ledgerExamples,
   );
   addToLedger('recompute', 'price entries with current prices, and print the difference')
@@ -31,6 +31,13 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
     .action(async (options: SourceOptions & VerifyOptions) => {
       const { verifyLedger } = await import('../verify-ledger.ts');
       await verifyLedger(terminal, await findStore(options), options);
+    });
+  addToLedger('clickhouse-table', 'print the statement that creates the table for exports to ClickHouse')
+    .option('--table <name>', 'name of the table', 'headgate_ledger')
+    .option('--old', 'for ClickHouse before 22.2')
+    .action(async ({ table, old = false }: { table: string; old?: boolean }) => {
+      const { writeTableStatement } = await import('../../exports/clickhouse/ledger-table.ts');
+      terminal.stdout.write(`${writeTableStatement(table, !old)}\n`);
     });
   addToLedger('show', 'print an entry with its corrections')
     .argument('<id>', 'generation id: gen-…')
@@ -76,6 +83,7 @@ const ledgerExamples = `
 Examples:
   $ headgate ledger recompute --since 2026-11-01
   $ headgate ledger recompute --since 2026-11-01 --until 2026-11-14 --model openai/gpt-5-mini --apply
+  $ headgate ledger clickhouse-table | clickhouse-client
   $ headgate ledger show gen-06ZV7Q0D3RPGK4M2T9XWYB1CEH
 
 In SQLite "recompute --apply" works while the gateway is stopped, in PostgreSQL also while it runs.`;

@@ -33,6 +33,7 @@ export function openService(base: Base): Service {
     lastRead: () => ({ atMs: access.seenAtMs, ageMs: access.ageMs }),
     notStoredSinceMs: () => ledger.notStoredSinceMs,
     describeCounters,
+    lateExports: base.exports.findLate,
     clockAheadMs: () => clock?.aheadMs ?? 0,
   });
   const consoleSettings = {

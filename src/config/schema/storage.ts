@@ -20,6 +20,16 @@ const masterKeyCommand = (what: string) =>
     }),
   );
 
+/** A name in SQL that needs no quotes. */
+const sqlName = (description: string, value: string) =>
+  Type.String({
+    description,
+    default: value,
+    pattern: '^[A-Za-z_][A-Za-z0-9_]{0,99}$',
+    says: 'must be letters, digits and `_`, without a digit at the beginning',
+    restart: true,
+  });
+
 export const storageSection = Type.Object({
   url: Type.String({
     description:
@@ -43,6 +53,54 @@ export const ledgerSection = Type.Object({
       'When a response may end. `standard`: after its ledger entry is written, which survives `kill -9`; a power failure may lose the last 100 ms. `strict`: after the entry is synced to the disk of the data folder. That takes the time of an `fdatasync`, which many responses share.',
     default: 'standard',
   }),
+  clickhouse: Type.Optional(
+    Type.Object(
+      {
+        url: Type.String({
+          description: 'URL of the HTTP interface: `https://clickhouse.internal:8443`.',
+          pattern: '^https?://[^\\s@/?#]+/?$',
+          says: 'must be an http or https URL without credentials, path and query',
+          restart: true,
+        }),
+        database: sqlName('Database of the table.', 'default'),
+        table: sqlName('Name of the table. Create it with `headgate ledger clickhouse-table`.', 'headgate_ledger'),
+        user: Type.String({
+          description: 'User with the rights to insert into the table and to select from it.',
+          default: 'default',
+          minLength: 1,
+          restart: true,
+        }),
+        password: Type.Optional(Type.String({ description: 'Password of the user.', secret: true, restart: true })),
+        timeout_ms: milliseconds('Timeout of one request.', 30_000, 1, { restart: true }),
+      },
+      {
+        description:
+          'Sends each row of the ledger to a table of ClickHouse, once. Absent: none. Guide: [exports](../guides/exports.md#clickhouse).',
+      },
+    ),
+  ),
+  files: Type.Optional(
+    Type.Object(
+      {
+        prefix: Type.String({
+          description: 'Beginning of the names of the objects.',
+          default: 'exports/ledger',
+          pattern: '^exports(/[A-Za-z0-9_.=-]{1,100}){1,8}$',
+          says: 'must be `exports/` and names of letters, digits and `_.=-`, with `/` between them',
+          restart: true,
+        }),
+        contents: Type.Boolean({
+          description: 'Whether the lines have the inputs and outputs of workspaces that keep them.',
+          default: false,
+          restart: true,
+        }),
+      },
+      {
+        description:
+          'Writes the rows of each hour to the store of files (`files.url`) as lines of JSON. Absent: none. Guide: [exports](../guides/exports.md#objects-of-each-hour).',
+      },
+    ),
+  ),
 });
 
 export const countersSection = Type.Object({

@@ -124,6 +124,8 @@ export const logMessages = {
   'sandbox start failed': { levels: ['warn'], fields: ['container', 'workspace_id', 'err'] },
   'intern runtime ended': { levels: ['warn'], fields: ['intern', 'reason', 'restarts'] },
   'intern save failed': { levels: ['error'], fields: ['intern', 'err'] },
+  'ledger export failed': { levels: ['warn'], fields: ['sink', 'err'] },
+  'ledger export continues': { levels: ['info'], fields: ['sink'] },
   'alerts not checked': { levels: ['warn'], fields: ['err'] },
   'alert not delivered': { levels: ['warn'], fields: ['webhook', 'alert', 'detail'] },
   'job failed': { levels: ['warn', 'debug'], fields: ['job', 'err'] },

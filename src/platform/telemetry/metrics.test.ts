@@ -13,6 +13,7 @@ const sources = {
   openStreams: () => 0,
   journalEntries: () => 0,
   contentsDropped: () => 0,
+  exports: () => [],
   contentBytes: () => 0,
   loopDelayMs: () => 0,
   version: '0',

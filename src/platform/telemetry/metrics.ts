@@ -46,6 +46,17 @@ class ModelNumbers {
 /** Counts the responses of one route. */
 export type CountResponse = (status: number, isComplete: boolean) => void;
 
+/** An export of the ledger. */
+export interface ExportNumbers {
+  sink: string;
+  /** Age of the oldest row that is not written. 0: all are written. */
+  lagMs: number;
+  /** Rows that are not written, of at most 10,000 that are counted. */
+  waiting: number;
+  written: number;
+  failures: number;
+}
+
 /** Values that are read only when metrics are collected. */
 export interface MetricSources {
   isStable: (endpointId: string) => boolean;
@@ -55,6 +66,8 @@ export interface MetricSources {
   /** Number of contents that were not kept, and bytes of those that wait. */
   contentsDropped: () => number;
   contentBytes: () => number;
+  /** The exports of the ledger that this process does. */
+  exports: () => readonly ExportNumbers[];
   /** The longest delay of the event loop since the last collection, milliseconds. */
   loopDelayMs: () => number;
   version: string;
@@ -282,6 +295,7 @@ export class Metrics {
         samples: [{ labels: {}, value: sources.contentsDropped() }],
       },
       gauge('headgate_contents_pending_bytes', 'Inputs and outputs that wait for the store.', sources.contentBytes()),
+      ...describeExports(sources.exports()),
       { ...gauge('headgate_info', 'The build that runs.', 1, versions), across: 'max' },
       ...describeProcess(sources.loopDelayMs),
     ];
@@ -337,6 +351,37 @@ const gauge = (name: string, help: string, value: number, labels: Labels = {}): 
   type: 'gauge',
   samples: [{ labels, value }],
 });
+
+function describeExports(exports: readonly ExportNumbers[]): MetricFamily[] {
+  const family = (
+    name: string,
+    help: string,
+    type: 'counter' | 'gauge',
+    read: (numbers: ExportNumbers) => number,
+  ): MetricFamily => ({
+    name,
+    help,
+    type,
+    samples: exports.map((numbers) => ({ labels: { sink: numbers.sink }, value: read(numbers) })),
+  });
+  if (exports.length === 0) return [];
+  return [
+    family(
+      'headgate_export_lag_seconds',
+      'Age of the oldest row of the ledger that is not exported.',
+      'gauge',
+      (one) => one.lagMs / 1000,
+    ),
+    family(
+      'headgate_export_waiting_rows',
+      'Rows that are not exported. At most 10,000 are counted.',
+      'gauge',
+      ({ waiting }) => waiting,
+    ),
+    family('headgate_export_rows_total', 'Rows that were exported.', 'counter', ({ written }) => written),
+    family('headgate_export_failures_total', 'Failed attempts to export rows.', 'counter', ({ failures }) => failures),
+  ];
+}
 
 /** Describes this process under the names that common dashboards use. */
 export function describeProcess(loopDelayMs: () => number): MetricFamily[] {
