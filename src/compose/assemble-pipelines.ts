@@ -57,6 +57,7 @@ import { listCallableModels } from './list-callable-models.ts';
 import { compilePattern } from './compile-pattern.ts';
 import { createPageReader } from './create-page-reader.ts';
 import { createImageSettingsReader } from './read-image-settings.ts';
+import { createRunObserver } from './observe-run.ts';
 import type { Accounting } from './open-accounting.ts';
 import type { Accounts } from './open-accounts.ts';
 
@@ -105,7 +106,8 @@ export function assemblePipelines(
   const { config, models, routingContext, hashEndUser, accounting, accounts, contentGuardrails, telemetry, log } =
     parts;
   const { addedTools, version, outbound } = parts;
-  const { ledger, contents } = accounting;
+  const { ledger } = accounting;
+  const observeRun = createRunObserver(parts);
   const callService = createCallService();
   const tokenCounter = new TokenCounter();
   const healer = new JsonHealer();
@@ -218,8 +220,7 @@ export function assemblePipelines(
       return reservation ? reservation.extend(estimate) : spending.reserve(caller, generationId, estimate);
     },
     observe(run, entry) {
-      telemetry.observe(run, entry);
-      if (run.caller.contentSampling !== undefined) contents.record(run);
+      observeRun(run, entry, () => run);
     },
     upstreamBodyLimit: () => config().server.upstream_body_limit,
     learnsRules: () => config().routing.learn_rules,
@@ -241,8 +242,7 @@ export function assemblePipelines(
       return spending.reserve(caller, generationId, estimateImagesCost(request, plan));
     },
     observe(run, entry) {
-      telemetry.observe(run, entry);
-      if (run.caller.contentSampling !== undefined) contents.record(describeGeneration(run));
+      observeRun(run, entry, () => describeGeneration(run));
     },
     references,
     images,

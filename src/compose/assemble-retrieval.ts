@@ -8,6 +8,7 @@ import type { PipelineBase } from '../pipeline/pipeline.ts';
 import type { RetrievalPipeline } from '../pipeline/retrieval-pipeline.ts';
 import type { EmbeddingRun, RerankRun, RetrievalRun } from '../pipeline/run/retrieval-run.ts';
 import type { PipelinesParts } from './assemble-pipelines.ts';
+import { createRunObserver } from './observe-run.ts';
 
 export interface RetrievalPipelines {
   embeddingPipeline: RetrievalPipeline<RetrievalRun<EmbeddingRequest, EmbeddingFinish>>;
@@ -17,10 +18,11 @@ export interface RetrievalPipelines {
 /** Assembles the pipelines of embeddings and of reranks. @param everyRun what all pipelines share */
 export function assembleRetrieval(
   everyRun: Omit<PipelineBase<EmbeddingRun & RerankRun>, 'reserve' | 'observe'>,
-  { config, accounts, accounting, contentGuardrails, telemetry }: PipelinesParts,
+  parts: PipelinesParts,
 ): RetrievalPipelines {
+  const { config, accounts, contentGuardrails } = parts;
   const { spending } = accounts;
-  const { contents } = accounting;
+  const observeRun = createRunObserver(parts);
   const shared = {
     ...(everyRun as Omit<PipelineBase<EmbeddingRun> & PipelineBase<RerankRun>, 'reserve' | 'observe'>),
     limits() {
@@ -38,8 +40,7 @@ export function assembleRetrieval(
         return spending.reserve(caller, generationId, estimateEmbeddingCost(request, plan));
       },
       observe(run, entry) {
-        telemetry.observe(run, entry);
-        if (run.caller.contentSampling !== undefined) contents.record(describeEmbedding(run));
+        observeRun(run, entry, () => describeEmbedding(run));
       },
     },
     rerankPipeline: {
@@ -50,8 +51,7 @@ export function assembleRetrieval(
         return spending.reserve(caller, generationId, estimateRerankCost(request, plan));
       },
       observe(run, entry) {
-        telemetry.observe(run, entry);
-        if (run.caller.contentSampling !== undefined) contents.record(describeRerank(run));
+        observeRun(run, entry, () => describeRerank(run));
       },
     },
   };

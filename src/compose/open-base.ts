@@ -211,10 +211,18 @@ async function openAccessBus(
 }
 
 function readTracing(
-  { otlp_endpoint: endpoint, headers = {}, sampling, service_name }: Config['telemetry'],
+  { otlp_endpoint: endpoint, headers = {}, sampling, service_name, contents, contents_max_bytes }: Config['telemetry'],
   { gatherMs, version }: { gatherMs: number | undefined; version: string },
 ) {
   return endpoint === undefined
     ? undefined
-    : { endpoint, headers, sampling, serviceName: service_name, version, gatherMs };
+    : {
+        endpoint,
+        headers,
+        sampling,
+        contentBytes: contents ? contents_max_bytes : undefined,
+        serviceName: service_name,
+        version,
+        gatherMs,
+      };
 }

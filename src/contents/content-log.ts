@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Caller } from '../domain/caller.ts';
-import type { ContentRecord, ContentKind } from '../domain/content-record.ts';
+import type { ContentParts, ContentRecord, ContentKind } from '../domain/content-record.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import { fractionOf } from '../domain/fraction.ts';
 import { inTurns } from '../domain/in-turns.ts';
@@ -47,6 +47,13 @@ export interface ContentLogOptions {
 export interface ContentLog {
   /** Keeps a run if the caller's workspace opted in and there is room. Never throws and never waits. */
   record(run: EndedRun): void;
+  /**
+   * Writes the contents of a run as they are kept, if the caller's workspace opted in.
+   *
+   * @param maxBytes replaces the limit of kept contents if it is smaller
+   * @throws if the contents cannot be read
+   */
+  describe(run: EndedRun, maxBytes: number): ContentParts | undefined;
   /** Number of contents that were not kept since the start. */
   readonly dropped: number;
   /** Approximate size of the contents that wait for the store. */
@@ -209,6 +216,16 @@ export function openContentLog({
         weight,
       });
       settling ??= setImmediate(settleNext);
+    },
+    describe(run, maxBytes) {
+      if (!isWanted(run)) return undefined;
+      const { input, request, builder, error } = run;
+      const { max_bytes, keep } = settings();
+      const { instructions, tools } = request;
+      const content = { instructions, items: input.readGiven(), tools, output: builder?.output ?? [], error };
+      const written = writeContent(content, { maxBytes: Math.min(maxBytes, max_bytes), keep: new Set(keep), mask });
+      input.park();
+      return written;
     },
     get dropped() {
       return dropped;

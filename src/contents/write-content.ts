@@ -1,4 +1,4 @@
-import type { ContentRecord, ContentKind } from '../domain/content-record.ts';
+import type { ContentParts, ContentKind } from '../domain/content-record.ts';
 import type { GatewayError } from '../domain/errors.ts';
 import { Allowance, type SecretMask } from './allowance.ts';
 import { keepItem, keepNames } from './keep-items.ts';
@@ -28,10 +28,7 @@ const MAX_ERROR_BYTES = 4096;
  * other leaves. If the input is too long, keeps the newest items, because earlier generations have the older ones. If
  * the output is too long, keeps the first items.
  */
-export function writeContent(
-  content: RunContent,
-  rules: ContentRules,
-): Pick<ContentRecord, 'input' | 'output' | 'error' | 'isCut'> {
+export function writeContent(content: RunContent, rules: ContentRules): ContentParts {
   const room = Math.max(0, rules.maxBytes - RESERVE_BYTES);
   const error = writeError(content.error, rules, Math.min(MAX_ERROR_BYTES, room / 4));
   const rest = room - error.bytes;

@@ -15,6 +15,9 @@ export interface ContentRecord {
   isCut: boolean;
 }
 
+/** The parts of a content that are texts. */
+export type ContentParts = Pick<ContentRecord, 'input' | 'output' | 'error' | 'isCut'>;
+
 /**
  * The kinds of content that may be kept as text. Everything else is described by its kind and size only. `messages`:
  * the text of both sides. `instructions`: those of the request, and system and developer messages. `tool_calls`: names

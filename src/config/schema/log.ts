@@ -47,6 +47,20 @@ export const telemetrySection = Type.Object({
     maximum: 1,
     restart: true,
   }),
+  contents: Type.Boolean({
+    description:
+      'Whether spans have the inputs and outputs of [workspaces that keep them](../guides/observability.md#contents-in-traces).',
+    default: false,
+    restart: true,
+  }),
+  contents_max_bytes: Type.Integer({
+    description: 'Maximum content of a span, in bytes or as `16KiB`. Longer content is truncated and marked.',
+    default: 16_384,
+    minimum: 4096,
+    maximum: 262_144,
+    unit: 'bytes',
+    restart: true,
+  }),
   service_name: Type.String({
     description: 'Name of this gateway in traces.',
     default: 'headgate',

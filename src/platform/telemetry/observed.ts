@@ -1,5 +1,6 @@
 import type { Caller } from '../../domain/caller.ts';
 import type { FinishChunk } from '../../domain/chunks.ts';
+import type { ContentParts } from '../../domain/content-record.ts';
 import type { GatewayError } from '../../domain/errors.ts';
 import type { LedgerEntry } from '../../domain/ledger-entry.ts';
 import type { Origin } from '../../domain/origin.ts';
@@ -90,5 +91,12 @@ export function sumUpstreamMs({ steps }: ObservedRun, now: number): number {
   return sum;
 }
 
-/** Called once for every run, when it is recorded. Must not throw and must not wait. */
-export type Observe = (run: ObservedRun, entry: LedgerEntry) => void;
+/** Writes the contents of a run, with at most that many bytes. @returns undefined if they are not kept */
+export type ReadContents = (maxBytes: number) => ContentParts | undefined;
+
+/**
+ * Called once for every run, when it is recorded. Must not throw and must not wait.
+ *
+ * @param readContents undefined: the contents are not kept
+ */
+export type Observe = (run: ObservedRun, entry: LedgerEntry, readContents?: ReadContents) => void;

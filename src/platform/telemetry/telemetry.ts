@@ -78,13 +78,13 @@ export async function openTelemetry({
   const reported = new WeakSet<GatewayError>();
 
   return {
-    observe(run, entry) {
+    observe(run, entry, readContents) {
       metrics.observe(run, entry);
       requests.writeRun(run, entry);
       const failure = findFailure(run);
       if (failure) reported.add(failure);
       logFailedAttempts(log.write, rejectedKeys, run, failure !== undefined || logsRequests());
-      tracer?.observe(run, entry);
+      tracer?.observe(run, entry, readContents);
     },
     receivedAt() {
       const now = performance.now();

@@ -32,20 +32,29 @@ const LONGEST_VALUE = 4096;
  * tools, the children of the request are the turns of the model, and those of a turn its attempts and its calls.
  *
  * @param now performance.now() of its end
+ * @param contents attributes of the last attempt, or of the request if nothing was sent
  * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
  */
-export function describeSpans(run: ObservedRun, entry: LedgerEntry, now: number): SpanDescription {
+export function describeSpans(
+  run: ObservedRun,
+  entry: LedgerEntry,
+  now: number,
+  contents: Attributes = {},
+): SpanDescription {
   const clock = { now, zeroMs: Date.now() - now };
   const { calls = [] } = run.toolLoop ?? {};
   const last = listAttempts(run).at(-1);
+  const wasSent = last?.dispatchedAt !== undefined;
   const turns = run.steps.map((step, number) => {
     const attempts = step.attempts.flatMap(
-      (attempt) => describeAttempt(run, entry, attempt, attempt === last, clock) ?? [],
+      (attempt) => describeAttempt(run, entry, attempt, clock, attempt === last ? contents : undefined) ?? [],
     );
     if (calls.length === 0) return attempts;
     return describeTurn(step, number, attempts, calls, clock);
   });
-  return { ...describeRequest(run, entry, clock), children: turns.flat() };
+  const request = describeRequest(run, entry, clock);
+  if (!wasSent) Object.assign(request.attributes, contents);
+  return { ...request, children: turns.flat() };
 }
 
 /** Describes a turn of a model that has tools. */
@@ -165,8 +174,9 @@ function describeAttempt(
   run: ObservedRun,
   entry: LedgerEntry,
   attempt: ObservedAttempt,
-  isLast: boolean,
   { now, zeroMs }: Clock,
+  /** Undefined: it is not the last attempt. */
+  contents: Attributes | undefined,
 ): SpanDescription | undefined {
   const { endpoint, error, dispatchedAt, endedAt = now } = attempt;
   if (dispatchedAt === undefined) return undefined; // it failed before it was sent
@@ -197,7 +207,7 @@ function describeAttempt(
         'session.id': request.session_id,
         'error.type': error?.errorType,
       }),
-      ...(isLast && describeUsage(run, entry, attempt)), // only once, so that sums of usage do not count it twice
+      ...(contents && { ...describeUsage(run, entry, attempt), ...contents }), // only once, so that sums of usage do not count it twice
     },
   };
 }

@@ -6,7 +6,8 @@ import type { Context, Tracer } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
 import type { WriteLog } from '../log-messages.ts';
-import type { Observe, ObservedRun } from '../observed.ts';
+import type { Observe, ObservedRun, ReadContents } from '../observed.ts';
+import { describeContents } from './describe-contents.ts';
 import { describeSpans, type SpanDescription } from './describe-spans.ts';
 import { isTraced, readTraceParent, type TraceParent } from './trace-parent.ts';
 
@@ -18,6 +19,8 @@ export interface TracingSettings {
   sampling: number;
   serviceName: string;
   version: string;
+  /** Maximum bytes of the contents of a span. Undefined: spans have no contents. */
+  contentBytes?: number | undefined;
   /** How long spans are collected for one export. Default: 1 s. */
   gatherMs?: number | undefined;
 }
@@ -37,6 +40,9 @@ const packages = [
 
 /** Maximum spans in memory. Further ones are dropped. About 10 MB. */
 const MAX_SPANS = 4096;
+/** The same for spans with contents, of which an export has fewer: some collectors accept 4 MB. */
+const MAX_LARGE_SPANS = 1024;
+const MAX_LARGE_BATCH = 64;
 const EXPORT_MS = 5000;
 const DEFAULT_GATHER_MS = 1000;
 /** Minimum interval between logged failures. */
@@ -57,6 +63,7 @@ export async function openTracing(
 ): Promise<Tracing> {
   const { api, sdk, resources, otlp } = await loadPackages(locate);
   const report = limitRate(log);
+  const { contentBytes } = settings;
   const url = /\/v1\/traces\/?$/.test(settings.endpoint)
     ? settings.endpoint
     : `${settings.endpoint.replace(/\/$/, '')}/v1/traces`;
@@ -84,7 +91,9 @@ export async function openTracing(
     spanProcessors: [
       new sdk.BatchSpanProcessor({
         exporter: watched(exporter, report),
-        maxQueueSize: MAX_SPANS,
+        ...(contentBytes === undefined
+          ? { maxQueueSize: MAX_SPANS }
+          : { maxQueueSize: MAX_LARGE_SPANS, maxExportBatchSize: MAX_LARGE_BATCH }),
         scheduledDelayMillis: settings.gatherMs ?? DEFAULT_GATHER_MS,
         exportTimeoutMillis: EXPORT_MS + 1000,
       }),
@@ -93,14 +102,15 @@ export async function openTracing(
   const kinds = { server: api.SpanKind.SERVER, client: api.SpanKind.CLIENT, internal: api.SpanKind.INTERNAL };
   const tracer = provider.getTracer('headgate', settings.version);
 
-  function write(run: ObservedRun, entry: LedgerEntry, parent: TraceParent, now: number): void {
+  function write(run: ObservedRun, entry: LedgerEntry, parent: TraceParent, now: number, read?: ReadContents): void {
     const { traceId, spanId } = parent;
+    const content = contentBytes === undefined ? undefined : read?.(contentBytes);
     const above =
       traceId !== undefined && spanId !== undefined
         ? api.trace.setSpanContext(api.ROOT_CONTEXT, { traceId, spanId, traceFlags: 1, isRemote: true })
         : api.ROOT_CONTEXT;
     wantedTraceId = traceId;
-    writeSpan(tracer, describeSpans(run, entry, now), above);
+    writeSpan(tracer, describeSpans(run, entry, now, content && describeContents(content, entry)), above);
   }
 
   function writeSpan(from: Tracer, description: SpanDescription, above: Context): void {
@@ -114,7 +124,7 @@ export async function openTracing(
   }
 
   return {
-    observe(run, entry) {
+    observe(run, entry, readContents) {
       const { origin, request } = run;
       if (!origin) return; // an internal request
       const parent = readTraceParent(origin.traceparent, request.trace);
@@ -122,7 +132,7 @@ export async function openTracing(
       const now = performance.now();
       setImmediate(() => {
         try {
-          write(run, entry, parent, now);
+          write(run, entry, parent, now, readContents);
         } catch (error) {
           report('span creation failed', { err: error });
         }
