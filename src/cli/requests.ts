@@ -85,7 +85,11 @@ export async function printRequests(
 
 type ListOptions = Omit<EntryPageQuery, 'after' | 'limit'>;
 
-async function readListOptions({ access, management }: Storage, options: ListRequestsOptions): Promise<EntryFilters> {
+/** Reads the conditions of a list. @throws {CommandError} that names the invalid option */
+export async function readListOptions(
+  { access, management }: Storage,
+  options: ListRequestsOptions,
+): Promise<EntryFilters> {
   const { key, member, workspace, session, externalUser, failed, since, until } = options;
   const fromMs = since === undefined ? undefined : readTimeOption('--since', since).startMs;
   const toMs = until === undefined ? undefined : readTimeOption('--until', until).endMs;

@@ -480,12 +480,13 @@ describe('the running gateway', () => {
     await request('DELETE', `${sessions}/{id}`, { path: { id: left[0]!.id } });
   });
 
-  it('was asked for everything except contents of files and of generations, and the feed', () => {
+  it('was asked for everything except contents of files and of generations, the feed and the export', () => {
     const others = described.filter(({ operation }) => !covered.has(operation.operationId));
     expect(others.map(({ operation }) => operation.operationId).sort()).toEqual([
       'deleteFile',
       'downloadContainerFile',
       'downloadFile',
+      'exportGenerations',
       'findContainerFile',
       'findContent',
       'findFile',

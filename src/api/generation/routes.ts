@@ -18,6 +18,7 @@ import {
 } from '../../openapi/parameters.ts';
 import { managementApi } from '../management/route.ts';
 import type { createContentHandler } from './content.ts';
+import type { createExportGenerationsHandler } from './export.ts';
 import type { createFeedbackHandlers } from './feedback.ts';
 import type { createGenerationHandler } from './handler.ts';
 import type { createListGenerationsHandler } from './list.ts';
@@ -28,6 +29,7 @@ export interface GenerationRouteParts extends ReturnType<typeof createFeedbackHa
   findGeneration: ReturnType<typeof createGenerationHandler>;
   listGenerations: ReturnType<typeof createListGenerationsHandler>;
   liveGenerations: ReturnType<typeof createLiveGenerationsHandler>;
+  exportGenerations: ReturnType<typeof createExportGenerationsHandler>;
   findContent: ReturnType<typeof createContentHandler>;
 }
 
@@ -127,6 +129,25 @@ export const generationRoutes = [
     takesInterns: true,
     permission: 'any',
     open: ({ liveGenerations }) => liveGenerations,
+  }),
+  route('GET', '/generations/export', {
+    id: 'exportGenerations',
+    summary: 'Export the generations with their contents',
+    description:
+      'Lines of JSON, the oldest generation first, without a limit of their number. If the export cannot continue, the last line has an `error`, and the connection is closed before the end of the body.',
+    query: {
+      since: shapedParameter('A date or a time in UTC, inclusive.', timeShape),
+      until: shapedParameter('A date or a time in UTC, exclusive. The time of the request by default.', timeShape),
+      contents: wordParameter('`false` leaves out the stored inputs and outputs.', 'true', 'false'),
+      ...listFilters,
+    },
+    response: {
+      description:
+        'Lines that are generations as in the list, each with `content`: `input`, `output`, `error` and `truncated`. Null: no contents are kept.',
+      type: 'application/x-ndjson',
+    },
+    statuses: [429],
+    open: ({ exportGenerations }) => exportGenerations,
   }),
   route('GET', '/generation/content', {
     id: 'findContent',

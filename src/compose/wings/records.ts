@@ -2,6 +2,7 @@ import type { RaiseAlert } from '../../alerts/raise-alert.ts';
 import { createContainerHandlers } from '../../api/containers/handlers.ts';
 import { createFileHandlers } from '../../api/files/handlers.ts';
 import { createContentHandler } from '../../api/generation/content.ts';
+import { createExportGenerationsHandler } from '../../api/generation/export.ts';
 import { createFeedbackHandlers } from '../../api/generation/feedback.ts';
 import { createGenerationHandler } from '../../api/generation/handler.ts';
 import { createListGenerationsHandler } from '../../api/generation/list.ts';
@@ -52,6 +53,14 @@ export function openRecords(
           findCaller: accounts.access.findCaller,
           isDraining: () => state.phase !== 'serving',
           keepAliveMs: () => config().server.keep_alive_comment_ms,
+        }),
+        exportGenerations: createExportGenerationsHandler({
+          ledger: storage.ledger,
+          contents: storage.contents,
+          flushLedger: flushAll,
+          hashEndUser,
+          findCaller: accounts.access.findCaller,
+          isDraining: () => state.phase !== 'serving',
         }),
         findContent: createContentHandler((id) => lookTwice(() => contents.find(id))),
         ...createFeedbackHandlers({ contents: storage.contents, flushLedger: flushAll }),
