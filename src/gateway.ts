@@ -117,9 +117,9 @@ async function assemble(options: GatewayOptions, resources: AsyncDisposableStack
   const sandboxes = await openContainers(base, resources);
   const live = await openModels(base);
   const inference = await openInference(base, live, sandboxes, resources);
-  const { raise } = openAlerts(base, live, resources);
+  const alerts = openAlerts(base, live, resources);
   openExports(base, resources);
-  const records = openRecords(base, live, { ...inference, raise });
+  const records = openRecords(base, live, { ...inference, alerts });
   const interns = openInternWing(base, sandboxes, resources);
   const service = openService(base);
   const app = await createEdge(base, {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { Config } from '../config/schema.ts';
 import { usdOf } from '../metering/cost.ts';
 import { type LimitSources, listSpendingLimits } from '../metering/list-limits.ts';
 import { readLimitUsage } from '../metering/read-limit-usage.ts';
 import { windowStarts } from '../metering/windows.ts';
 import type { LedgerStore } from '../platform/storage/ports/ledger.ts';
 import { SLOT_MS, type UsageQuery, type UsageRow } from '../platform/storage/ports/usage.ts';
+import type { AlertSettings } from './alert-settings.ts';
 
 export const alertKinds = [
   'budget',
@@ -31,7 +31,7 @@ export interface Alert {
 }
 
 export interface AlertSources {
-  settings: () => Config['alerts'];
+  settings: () => AlertSettings;
   limits: () => LimitSources;
   ledger: Pick<LedgerStore, 'readSpending' | 'readUsage'>;
   /** Endpoints of the current configuration, and whether they work. */

@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto';
-import type { Config } from '../config/schema.ts';
 import { parseJson } from '../domain/parse-json.ts';
 import type { JobOutcome, JobWork } from '../platform/jobs/run-jobs.ts';
+import type { SendExchange } from '../platform/outbound/exchange.ts';
+import { OutboundError } from '../platform/outbound/outbound-error.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
+import type { AlertWebhook } from './alert-settings.ts';
 import type { Alert } from './find-alerts.ts';
 
 /** The kind of jobs that send an alert to a webhook. */
@@ -20,7 +22,12 @@ const TIMEOUT_MS = 10_000;
 const GIVE_UP_MS = 24 * 3_600_000;
 
 export interface SendParts {
-  webhooks: () => Config['alerts']['webhooks'];
+  /** @throws the store's error */
+  readWebhooks: () => Promise<readonly AlertWebhook[]>;
+  /** Sends a request to a webhook of the configuration. */
+  send: SendExchange;
+  /** Sends a request to a webhook that was added by API. */
+  sendOutbound: SendExchange;
   now: () => number;
   log: WriteLog;
 }
@@ -30,11 +37,11 @@ export interface SendParts {
  * again. Every other status than 2xx is final.
  */
 export const createAlertWork =
-  ({ webhooks, now, log }: SendParts): JobWork =>
+  ({ readWebhooks, send, sendOutbound, now, log }: SendParts): JobWork =>
   async (job): Promise<JobOutcome> => {
     const done = { wakes: job.wakes };
     const { webhook: id, atMs, alert } = parseJson(job.payload) as AlertJob; // this process or another has written it
-    const webhook = webhooks().find((each) => each.id === id);
+    const webhook = (await readWebhooks()).find((each) => each.id === id);
     if (!webhook) return done; // it was removed
     if (now() - atMs > GIVE_UP_MS) {
       log('alert not delivered', { webhook: id, alert: alert.id, detail: 'it was tried for a day' });
@@ -49,7 +56,7 @@ export const createAlertWork =
             data: { id: alert.id, message: alert.message, ...alert.data },
           },
     );
-    const status = await post(webhook, job.id, body, job.signal);
+    const status = await post(webhook, webhook.isStored ? sendOutbound : send, job.id, body, job.signal);
     if (status >= 200 && status < 300) return done;
     if (status >= 500 || status === 408 || status === 429)
       throw new Error(`The webhook "${id}" responded with ${status}.`);
@@ -63,33 +70,24 @@ const escapeSlack = (text: string): string =>
 
 /** @returns the status. @throws without the URL, which may contain a secret */
 async function post(
-  { id: name, url, secret }: Config['alerts']['webhooks'][number],
+  { id: name, url, secret }: AlertWebhook,
+  send: SendExchange,
   id: string,
   body: string,
   ended: AbortSignal,
 ): Promise<number> {
   const signal = AbortSignal.any([ended, AbortSignal.timeout(TIMEOUT_MS)]);
+  const signature = secret === undefined ? {} : sign(secret, id, Math.floor(Date.now() / 1000), body);
+  const headers = { 'content-type': 'application/json', ...signature };
   try {
-    const response = await fetch(url, {
-      method: 'POST',
-      redirect: 'manual',
-      signal,
-      body,
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': 'headgate',
-        ...(secret !== undefined && sign(secret, id, Math.floor(Date.now() / 1000), body)),
-      },
-    });
-    await response.body?.cancel();
+    const response = await send(url, { method: 'POST', headers, body, idleMs: TIMEOUT_MS, signal });
+    response.body.destroy();
     return response.status;
   } catch (error) {
     ended.throwIfAborted();
     if (signal.aborted) throw new Error(`The webhook "${name}" did not respond within ${TIMEOUT_MS / 1000} s.`);
-    const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException; // fetch names the cause of the system
-    throw new Error(`The webhook "${name}" cannot be reached${code === undefined ? '' : ` (${code})`}.`, {
-      cause: undefined,
-    });
+    const reason = error instanceof OutboundError ? ` (${error.detail ?? error.reason})` : '';
+    throw new Error(`The webhook "${name}" cannot be reached${reason}.`, { cause: undefined });
   }
 }
 

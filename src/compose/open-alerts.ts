@@ -1,10 +1,13 @@
 import { hostname } from 'node:os';
+import { type AlertSettingsReader, createAlertSettings } from '../alerts/alert-settings.ts';
 import { createAlertFinder } from '../alerts/find-alerts.ts';
 import { createRaiseAlert, type RaiseAlert } from '../alerts/raise-alert.ts';
 import { ALERT_JOB, createAlertWork } from '../alerts/send-alert.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { runJobs } from '../platform/jobs/run-jobs.ts';
+import { createServiceExchange } from '../platform/outbound/exchange.ts';
 import { withTimeout } from '../platform/with-timeout.ts';
+import { createTextSeal, type TextSeal } from '../vault/text-seal.ts';
 import type { Base } from './open-base.ts';
 import type { LiveModels } from './open-models.ts';
 import { SHUTDOWN_GRACE_MS } from './time-limits.ts';
@@ -15,16 +18,28 @@ const PARALLEL = 50;
 /** Time for which alerts are listed. */
 const KEEP_MS = 400 * 86_400_000;
 
+const CONNECT_MS = 5000;
+/** The purpose of the seal of webhooks. */
+export const ALERT_SEAL = 'alerts';
+
+/** What the routes of alerts need. */
+export interface AlertParts {
+  raise: RaiseAlert;
+  settings: AlertSettingsReader;
+  seal: TextSeal;
+}
+
 /** Opens the alerts. @param resources collects the resources to close at the end */
 export function openAlerts(
-  { config, storage, log, health, isFirst, options }: Base,
+  { config, storage, log, health, isFirst, options, masterKeys, outbound }: Base,
   live: Pick<LiveModels, 'models'>,
   resources: AsyncDisposableStack,
-): { raise: RaiseAlert } {
-  const settings = () => config().alerts;
-
+): AlertParts {
+  const seal = createTextSeal(masterKeys, ALERT_SEAL);
+  const settings = createAlertSettings(storage.management, () => config().alerts, seal);
   const raise = createRaiseAlert(storage.alerts, settings);
-  if (!isFirst) return { raise }; // one of several workers looks for alerts and sends them
+  const parts = { raise, settings, seal };
+  if (!isFirst) return parts; // one of several workers looks for alerts and sends them
 
   const runner = runJobs({
     store: storage.jobs,
@@ -34,8 +49,14 @@ export function openAlerts(
     kinds: [
       {
         kind: ALERT_JOB,
-        work: createAlertWork({ webhooks: () => settings().webhooks, now: currentTimeMs, log }),
-        maxOwned: () => (settings().webhooks.length > 0 ? PARALLEL : 0),
+        work: createAlertWork({
+          readWebhooks: async () => (await settings.read()).webhooks,
+          send: createServiceExchange(CONNECT_MS),
+          sendOutbound: outbound.exchange,
+          now: currentTimeMs,
+          log,
+        }),
+        maxOwned: () => (settings.latest.webhooks.length > 0 ? PARALLEL : 0),
       },
     ],
     onTrouble(error, job) {
@@ -44,7 +65,7 @@ export function openAlerts(
     },
   });
   const find = createAlertFinder({
-    settings,
+    settings: () => settings.latest,
     limits: () => ({ access: storage.access, management: storage.management, budgets: config().budgets }),
     ledger: storage.ledger,
     endpoints: () =>
@@ -57,6 +78,7 @@ export function openAlerts(
   });
   let looking: Promise<void> | undefined;
   async function look(): Promise<void> {
+    await settings.read();
     let isRaised = false;
     for (const alert of await find(currentTimeMs())) isRaised = (await raise(alert)) || isRaised;
     if (isRaised) runner.notify();
@@ -77,5 +99,5 @@ export function openAlerts(
     ),
   );
   resources.defer(() => clearInterval(timer));
-  return { raise };
+  return parts;
 }

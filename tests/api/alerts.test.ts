@@ -8,7 +8,7 @@ import {
   type TestGateway,
   testGateway,
 } from '../../src/testing/index.ts';
-import { book, expectIssues, type Json, main, manage } from './manage.ts';
+import { auditOf, book, expectIssues, type Json, main, manage } from './manage.ts';
 
 const secret = `whsec_${Buffer.from('a secret of the receiver').toString('base64')}`;
 const open: { close(): Promise<unknown> }[] = [];
@@ -135,8 +135,87 @@ it('an alert is sent again if the receiver fails, and not if it refuses', async 
 
 it('a test alert needs a webhook', async () => {
   const { gateway } = await start({ webhooks: [] });
-  expectIssues(await manage(() => gateway)('POST', '/alerts/test'), { webhook: 'No webhook is configured' });
+  expectIssues(await manage(() => gateway)('POST', '/alerts/test'), { webhook: 'There is no webhook' });
   const another = await start();
   const answer = await manage(() => another.gateway)('POST', '/alerts/test', { webhook: 'opps' });
   expectIssues(answer, { webhook: 'The webhooks are ops, chat.' });
+});
+
+it('webhooks are added, replaced and deleted by API, and no response or audit entry has their address', async () => {
+  const receiver = await startUpstream();
+  open.push(receiver);
+  receiver.always(json('ok'));
+  const { gateway } = await start({}, { outbound: { allow: [new URL(receiver.url).host] } });
+  const ask = manage(() => gateway);
+  const url = receiver.url.replace(/\/v1$/, '/added?token=t0k3n');
+  const added = await ask('PUT', '/alerts/webhooks/added', { url, secret });
+  expect(added.body.data.webhooks).toMatchObject([
+    { id: 'ops', source: 'configuration', is_signed: true },
+    { id: 'chat', source: 'configuration', is_signed: false },
+    { id: 'added', source: 'api', is_signed: true, format: 'json', host: new URL(url).host },
+  ]);
+  expect((await ask('POST', '/alerts/test', { webhook: 'added' })).status).toBe(202);
+  const sent = await receiver.nextRequest();
+  expect(sent.path).toBe('/added?token=t0k3n');
+  const { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': signature } = sent.headers;
+  const key = Buffer.from(secret.slice(6), 'base64');
+  expect(signature).toBe(`v1,${createHmac('sha256', key).update(`${id}.${seconds}.${sent.text}`).digest('base64')}`);
+
+  const replaced = await ask('PUT', '/alerts/webhooks/added', { url, format: 'slack' });
+  expect(replaced.body.data.webhooks[2]).toMatchObject({ format: 'slack', is_signed: false });
+  const shown = JSON.stringify([added.body, replaced.body, await auditOf(ask, 9), await list(gateway)]);
+  expect(shown).not.toMatch(/t0k3n|whsec_/);
+  const rows = await gateway.gateway.storage.management.listAlertSettings();
+  expect(JSON.stringify(rows)).not.toMatch(/t0k3n|127\.0\.0\.1/);
+
+  expect((await ask('DELETE', '/alerts/webhooks/added')).body).toEqual({ deleted: true });
+  expect((await ask('DELETE', '/alerts/webhooks/added')).status).toBe(404);
+  expect((await ask('GET', '/alerts/settings')).body.data.webhooks).toHaveLength(2);
+  expect((await auditOf(ask, 3)).map(({ action }) => action)).toEqual([
+    'alerts.webhook_delete',
+    'alerts.webhook',
+    'alerts.webhook',
+  ]);
+});
+
+it.each([
+  ['PUT', 'ops', { url: 'https://a.example' }, 409],
+  ['DELETE', 'ops', undefined, 409],
+  ['PUT', 'Bad_Id', { url: 'https://a.example' }, 400],
+  ['PUT', 'x', { url: 'ftp://a.example' }, 400],
+  ['PUT', 'x', { url: 'https://user:pass@a.example' }, 400],
+  ['PUT', 'x', { url: 'http://[' }, 400],
+  ['PUT', 'x', {}, 400],
+  ['PUT', 'x', { url: 'https://a.example', secret: 'short' }, 400],
+  ['PUT', 'x', { url: 'https://a.example', urls: [] }, 400],
+])('%s of the webhook %s with %j is a %i', async (method, id, body, status) => {
+  const { gateway } = await start();
+  const answer = await manage(() => gateway)(method, `/alerts/webhooks/${id}`, body);
+  expect(answer.status).toBe(status);
+});
+
+it('settings are changed by API, survive a restart, and return to the configuration', async () => {
+  const { gateway } = await start({ quiet_minutes: 5 });
+  const ask = manage(() => gateway);
+  const changed = await ask('PATCH', '/alerts/settings', { error_percent: 20, error_requests: 1, quiet_minutes: 7 });
+  expect(changed.body.data).toMatchObject({ error_percent: 20, quiet_minutes: 7, budgets: [50, 80, 100] });
+  expect(changed.body.data.changed.toSorted()).toEqual(['error_percent', 'error_requests', 'quiet_minutes']);
+  const failed = {
+    outcome: 'failed',
+    status: 529,
+    model: null,
+    provider: null,
+    priced: false,
+    costNanoUsd: 0n,
+  } as const;
+  await book(gateway, { createdAtMs: Date.now(), ...failed });
+  await expect.poll(async () => (await list(gateway)).map(({ kind }) => kind)).toEqual(['error_rate']);
+
+  const back = await ask('PATCH', '/alerts/settings', { quiet_minutes: null });
+  expect(back.body.data).toMatchObject({ error_percent: 20, quiet_minutes: 5 });
+  expectIssues(await ask('PATCH', '/alerts/settings', { error_percent: 200, webhooks: [] }), {
+    error_percent: '100',
+    webhooks: '',
+  });
+  expect((await ask('GET', '/alerts/settings')).body.data.error_percent).toBe(20);
 });

@@ -23,7 +23,7 @@ const rules: Rules = {
     containers: 'platform management tools', // copies files of workspaces, and fails as tools do
     metering: 'platform',
     contents: 'platform',
-    alerts: 'platform metering config:types',
+    alerts: 'platform metering config schema vault:types', // their settings by API have the schema of the configuration
     exports: 'platform management', // writes generations as the API does
     config: 'platform schema',
     vault: 'platform interns:types', // owns the vaults of interns

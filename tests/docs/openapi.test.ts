@@ -420,6 +420,13 @@ describe('the running gateway', () => {
     await request('GET', '/api/v1/members/{id}', { isManaged, path: { id: 'ada' } });
     await request('POST', '/api/v1/alerts/test', { isManaged, body: { webhook: 'ops' }, status: 202 });
     await request('GET', '/api/v1/alerts', { isManaged });
+    const hook = { path: { id: 'added' }, isManaged };
+    await request('PUT', '/api/v1/alerts/webhooks/{id}', { ...hook, body: { url: 'https://alerts.example.com/x' } });
+    await request('GET', '/api/v1/alerts/settings', { isManaged });
+    await request('PATCH', '/api/v1/alerts/settings', { isManaged, body: { error_percent: 10 } });
+    await request('PATCH', '/api/v1/alerts/settings', { isManaged, body: { error_percent: 0 }, status: 400 });
+    await request('DELETE', '/api/v1/alerts/webhooks/{id}', hook);
+    await request('DELETE', '/api/v1/alerts/webhooks/{id}', { ...hook, status: 404 });
     await request('PATCH', '/api/v1/members/{id}', { isManaged, path: { id: 'ada' }, body: {} });
     const guarded = { isManaged, path: { id: guardrail.id } };
     const sides = { keys: { key_hashes: [key.hash] }, members: { member_user_ids: ['ada'] } };

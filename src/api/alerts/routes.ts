@@ -9,6 +9,7 @@ import { named } from '../../openapi/schema-writer.ts';
 import { anything, inData, listOf, number, text, time } from '../../openapi/shapes.ts';
 import { callStore } from '../../platform/storage/call-store.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
+import { settingRoutes } from './setting-routes.ts';
 import { managementRoutes } from '../management/route.ts';
 
 const route = managementRoutes('Alerts');
@@ -46,6 +47,7 @@ export const alertRoutes = [
       return { data, total_count: total };
     },
   }),
+  ...settingRoutes,
   route('POST', '/alerts/test', {
     id: 'testAlert',
     summary: 'Send a test alert to the webhooks',
@@ -61,12 +63,12 @@ export const alertRoutes = [
       schema: inData(Type.Object({ webhooks: Type.Array(text) })),
     },
     handle: async ({ alerts }, { body }) => {
-      const known = alerts.webhooks();
-      const unknown = body.webhook !== undefined && !known.includes(body.webhook);
-      if (unknown || known.length === 0) {
+      const { webhooks: all } = await callStore(() => alerts.settings.read());
+      const known = all.map(({ id }) => id);
+      if (body.webhook !== undefined ? !known.includes(body.webhook) : known.length === 0) {
         const message =
           known.length === 0
-            ? 'No webhook is configured in `alerts.webhooks`.'
+            ? 'There is no webhook in `alerts.webhooks`, and none was added by API.'
             : `The webhooks are ${known.join(', ')}.`;
         throw invalidRequest([{ path: 'webhook', message }]);
       }

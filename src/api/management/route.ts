@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AlertSettingsReader } from '../../alerts/alert-settings.ts';
 import type { Alert } from '../../alerts/find-alerts.ts';
 import { routesOf } from '../../http/define-route.ts';
 import type { Tag } from '../../http/operation.ts';
@@ -6,6 +7,7 @@ import type { Actor, ManagementParts } from '../../management/parts.ts';
 import type { ModelRoutingContext } from '../../management/workspaces/find-unknown-models.ts';
 import type { AlertStore } from '../../platform/storage/ports/alerts.ts';
 import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
+import type { TextSeal } from '../../vault/text-seal.ts';
 import type { HashEndUser } from './read-end-user.ts';
 
 /** The dependencies of the handlers of the management API. */
@@ -17,8 +19,9 @@ export interface ManagementApiParts extends ManagementParts {
   alerts: {
     list: AlertStore['listAlerts'];
     raise(alert: Alert, webhooks: readonly string[]): Promise<unknown>;
-    /** Ids of the configured webhooks. */
-    webhooks: () => readonly string[];
+    settings: Pick<AlertSettingsReader, 'read'>;
+    /** Seals the webhooks that are added. */
+    seal: () => TextSeal;
   };
   /** Returns the models and providers that exist now. Undefined: they are unknown, so no name of them is checked. */
   routingContext: () => ModelRoutingContext | undefined;

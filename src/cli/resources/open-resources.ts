@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type AlertSettingsReader, createAlertSettings } from '../../alerts/alert-settings.ts';
 import { createRaiseAlert } from '../../alerts/raise-alert.ts';
 import type { ManagementApiParts } from '../../api/management/route.ts';
 import { resourceRoutes } from '../../api/resource-routes.ts';
 import { createEndUserHash } from '../../access/hash-end-user.ts';
+import { ALERT_SEAL } from '../../compose/open-alerts.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Path } from '../../config/path.ts';
 import type { Caller } from '../../domain/caller.ts';
@@ -11,6 +13,7 @@ import { GatewayError } from '../../domain/errors.ts';
 import type { DefinedRoute } from '../../http/define-route.ts';
 import type { Route } from '../../http/routes.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
+import { createTextSeal } from '../../vault/text-seal.ts';
 import { readStore, requireStore, withStore } from '../open-store.ts';
 import { createParts, operator } from '../operate.ts';
 import { readIssues } from '../read-issues.ts';
@@ -119,6 +122,10 @@ function createOpeners(storage: Storage, loaded: LoadedConfig, { routingContext,
     return openVaultOnce(storage.vaults, readNeededMasterKeys(loaded));
   };
   const interns = { interns: storage.interns, now: currentTimeMs, notify() {} }; // the gateway polls the store
+  const seal = () => createTextSeal(readNeededMasterKeys(loaded), ALERT_SEAL);
+  const settings: Pick<AlertSettingsReader, 'read'> = {
+    read: () => createAlertSettings(storage.management, () => config.alerts, seal()).read(),
+  };
   const own = { bodyMs: DEADLINE_MS, isOffered: () => true };
   return {
     management: async () => ({
@@ -127,11 +134,7 @@ function createOpeners(storage: Storage, loaded: LoadedConfig, { routingContext,
       flushLedger: async () => {}, // a gateway has the entries that are not stored yet
       hashEndUser: (workspaceId, id) => createEndUserHash(readNeededMasterKeys(loaded).current)(workspaceId, id),
       routingContext,
-      alerts: {
-        list: storage.alerts.listAlerts,
-        raise: createRaiseAlert(storage.alerts, () => config.alerts),
-        webhooks: () => config.alerts.webhooks.map(({ id }) => id),
-      },
+      alerts: { list: storage.alerts.listAlerts, raise: createRaiseAlert(storage.alerts, settings), settings, seal },
     }),
     async files() {
       const { createFileHandlers } = await import('../../api/files/handlers.ts');

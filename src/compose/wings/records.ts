@@ -1,4 +1,3 @@
-import type { RaiseAlert } from '../../alerts/raise-alert.ts';
 import { createContainerHandlers } from '../../api/containers/handlers.ts';
 import { createFileHandlers } from '../../api/files/handlers.ts';
 import { createContentHandler } from '../../api/generation/content.ts';
@@ -10,6 +9,7 @@ import { createLiveGenerationsHandler } from '../../api/generation/live.ts';
 import type { ApiParts } from '../../api/routes.ts';
 import { type PrimaryService, serviceNames } from '../../workers/services.ts';
 import { findVendorAccount } from '../find-vendor-account.ts';
+import type { AlertParts } from '../open-alerts.ts';
 import type { Base } from '../open-base.ts';
 import type { LiveModels } from '../open-models.ts';
 import type { Inference } from './inference.ts';
@@ -23,7 +23,7 @@ export interface Records {
 export function openRecords(
   base: Base,
   live: LiveModels,
-  { hashEndUser, raise }: Pick<Inference, 'hashEndUser'> & { raise: RaiseAlert },
+  { hashEndUser, alerts }: Pick<Inference, 'hashEndUser'> & { alerts: AlertParts },
 ): Records {
   const { config, storage, accounting, accounts, files, management, state } = base;
   const { ledger, contents } = accounting;
@@ -73,8 +73,9 @@ export function openRecords(
         routingContext: live.routingContext,
         alerts: {
           list: storage.alerts.listAlerts,
-          raise,
-          webhooks: () => config().alerts.webhooks.map(({ id }) => id),
+          raise: alerts.raise,
+          settings: alerts.settings,
+          seal: () => alerts.seal,
         },
       },
       files: createFileHandlers({

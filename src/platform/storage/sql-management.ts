@@ -1,4 +1,5 @@
 import type { Change, ManagementStore, ManagementTransaction } from './ports/management.ts';
+import { deleteAlertSetting, listAlertSettings, putAlertSetting } from './tables/alert-settings.ts';
 import { appendNextAudit, listAudit } from './tables/audit.ts';
 import { deleteBudgetRow, listBudgetRows, putBudgetRow } from './tables/budgets.ts';
 import { addCredit, deleteCredits, readCredits } from './tables/credits.ts';
@@ -73,6 +74,7 @@ export function createManagementStore(db: Database): ManagementStore {
     findPresetVersion: (presetId, version) => findPresetVersion(db, presetId, version),
     findDesignatedVersion: (versionId) => findDesignatedVersion(db, versionId),
     readCredits: () => readCredits(db),
+    listAlertSettings: () => listAlertSettings(db),
     listAudit: (page) => listAudit(db, page),
     async change<Result>(
       { atMs, actorKeyHash }: Change,
@@ -140,6 +142,9 @@ function openTransaction(trx: Database, record: ManagementTransaction['record'])
     deletePreset: (id) => deletePresetRow(trx, id),
     addCredit: (credit) => addCredit(trx, credit),
     deleteCredits: () => deleteCredits(trx),
+    listAlertSettings: () => listAlertSettings(trx),
+    putAlertSetting: (setting) => putAlertSetting(trx, setting),
+    deleteAlertSetting: (name) => deleteAlertSetting(trx, name),
     lockJob: (lease) => lockJobRow(trx, lease),
     countInterns: (workspaceId) => countInterns(trx, workspaceId),
     record,

@@ -1,3 +1,4 @@
+import type { AlertSettingReader, AlertSettingWriter } from './alert-settings.ts';
 import type { AuditEntry, AuditReader, AuditWriter } from './audit.ts';
 import type { BudgetReader, BudgetWriter } from './budgets.ts';
 import type { CreditReader, CreditWriter } from './credits.ts';
@@ -21,6 +22,7 @@ export interface ManagementStore
     GuardrailReader,
     PresetReader,
     CreditReader,
+    AlertSettingReader,
     AuditReader {
   /**
    * Runs a change in one transaction. All processes together run one change at a time. Rolls back if `work` throws, and
@@ -48,6 +50,7 @@ export interface ManagementTransaction
     GuardrailWriter,
     PresetWriter,
     CreditWriter,
+    AlertSettingWriter,
     InternCounter,
     JobGuard,
     AuditWriter {}

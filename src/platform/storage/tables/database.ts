@@ -16,6 +16,7 @@ import type { CountColumn, dimensionColumns } from './rollups.ts';
 /** All tables, the same in both dialects. Integer columns are read as `bigint`, flags are 0 or 1. */
 export interface Tables {
   alerts: AlertTable;
+  alert_settings: AlertSettingTable;
   console_sessions: ConsoleSessionTable;
   console_links: ConsoleLinkTable;
   keys: KeyTable;
@@ -65,6 +66,12 @@ export interface AlertTable {
   data: string;
   at_ms: Integer;
   count: Integer;
+}
+
+/** Settings of alerts that the API has stored. */
+export interface AlertSettingTable {
+  name: string;
+  value: string;
 }
 
 /** People who are signed in to the console. */
