@@ -68,8 +68,10 @@ export interface ExportParts {
 }
 
 /** Rows that are counted of a backlog. */
-export const MAX_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 const PAGE = 500;
+/** Longest time between two looks at the backlog. */
+const MEASURE_MS = 60_000;
 const RETRY_MS = 1000;
 const MAX_RETRY_MS = 60_000;
 
@@ -98,8 +100,7 @@ export async function runExport(job: OwnedJob, parts: ExportParts): Promise<JobO
     checkpoint = { ...next, lookedAtMs };
     await job.saveCheckpoint(JSON.stringify(checkpoint));
   };
-  state.oldestAtMs = undefined;
-  state.waiting = 0;
+  noteWaiting(state, 0, undefined);
   for (;;) {
     signal.throwIfAborted();
     const { after, pending } = checkpoint;
@@ -108,16 +109,18 @@ export async function runExport(job: OwnedJob, parts: ExportParts): Promise<JobO
       const dueAtMs = (Math.floor(lookedAtMs / everyMs) + 1) * everyMs; // at the beginning of an hour
       const waitMs = Math.min(dueAtMs - now(), everyMs);
       if (waitMs > 0) {
-        await job.waitForWake(waitMs);
+        if (everyMs > MEASURE_MS) await measure(parts, after);
+        await job.waitForWake(Math.min(waitMs, MEASURE_MS));
         continue;
       }
-      const found = await ledger.findRows({ after, limit: target.maxRows });
-      if (found.count === 0)
-        lookedAtMs = now(); // not stored: an idle gateway writes nothing
-      else await save({ after, pending: { until: found.position, plannedAtMs: now(), count: found.count } });
+      const { position: until, count, firstAtMs } = await ledger.findRows({ after, limit: target.maxRows });
+      noteWaiting(state, count, firstAtMs);
+      if (count > 0) await save({ after, pending: { until, plannedAtMs: now(), count } });
+      else lookedAtMs = now(); // not stored: an idle gateway writes nothing
       continue;
     }
-    await measure(parts, after);
+    // A new batch that is not full is all that waits.
+    if (isRetry || pending.count === target.maxRows) await measure(parts, after);
     await write(parts, { after, ...pending }, isRetry, signal);
     isRetry = false;
     state.written += pending.count;
@@ -125,8 +128,7 @@ export async function runExport(job: OwnedJob, parts: ExportParts): Promise<JobO
     const isAtEnd = pending.count < target.maxRows;
     if (isAtEnd) {
       lookedAtMs = now();
-      state.oldestAtMs = undefined;
-      state.waiting = 0;
+      noteWaiting(state, 0, undefined);
     }
     await save({ after: pending.until });
   }
@@ -181,6 +183,10 @@ async function* readPages(
 
 async function measure({ ledger, state }: ExportParts, after: string): Promise<void> {
   const { count, firstAtMs } = await ledger.findRows({ after, limit: MAX_COUNTED });
+  noteWaiting(state, count, firstAtMs);
+}
+
+function noteWaiting(state: ExportState, count: number, firstAtMs: number | undefined): void {
   state.waiting = count;
   state.oldestAtMs = firstAtMs;
 }

@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { createTestEntry, createTestLine } from '../../src/platform/storage/contract/samples.ts';
+import { startPostgres, type TestPostgres } from '../../src/testing/postgres.ts';
 import { type TestGateway, testGateway } from '../../src/testing/index.ts';
 import { main } from '../api/manage.ts';
 import { type FakeClickHouse, type Fault, startFakeClickHouse } from './fake-clickhouse.ts';
@@ -79,6 +80,38 @@ describe.each([
     await expect.poll(() => fake.rows.length).toBe(first.length + second.length + third.length);
     expect(ids(fake.rows)).toEqual([...first, ...second, ...third].toSorted());
   });
+});
+
+const postgres = await startPostgres();
+const skipped = 'skipped' in postgres ? ` (skipped: ${postgres.skipped})` : '';
+afterAll(() => ('stop' in postgres ? postgres.stop() : undefined));
+
+it.skipIf(skipped !== '')(`two hosts on one PostgreSQL send each row once, one after the other${skipped}`, async () => {
+  const fake = await startFake({ knowsTokens: false });
+  const storage = { url: (postgres as TestPostgres).url };
+  const config = { ...settings(fake), storage };
+  const hosts = [];
+  for (let host = 0; host < 2; host++) {
+    const gateway = await testGateway(config, undefined, { exportMs: 10, gatherMs: 1 });
+    open.push(gateway);
+    hosts.push(gateway);
+  }
+  const [one, two] = hosts as [TestGateway, TestGateway];
+  const first = (await Promise.all([record(one, 1500), record(two, 1500)])).flat();
+  await expect.poll(() => fake.rows.length).toBeGreaterThanOrEqual(first.length);
+  fake.faults.push('commit-and-die', ...Array<Fault>(50).fill('refuse'));
+  const second = await record(two, 10);
+  await expect.poll(() => fake.rows.length).toBeGreaterThanOrEqual(first.length + 10);
+  const rows = (gateway: TestGateway) => readMetric(gateway, 'rows_total');
+  const [sender, other] = ((await rows(one)) ?? 0) > 0 ? [one, two] : [two, one];
+  expect(await rows(other)).toBe(0);
+  open.splice(open.indexOf(sender), 1);
+  await sender.close();
+  fake.faults.length = 0;
+  const third = await record(other, 10);
+  await expect.poll(() => fake.rows.length).toBeGreaterThanOrEqual(first.length + second.length + third.length);
+  await expect.poll(() => readMetric(other, 'waiting_rows')).toBe(0);
+  expect(ids(fake.rows)).toEqual([...first, ...second, ...third].toSorted());
 });
 
 async function readMetric(gateway: TestGateway, name: string): Promise<number | undefined> {
