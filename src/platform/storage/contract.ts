@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testAccess } from './contract/access.ts';
 import { testActivity } from './contract/activity.ts';
 import { testAlerts } from './contract/alerts.ts';
+import { testArchives } from './contract/archives.ts';
 import { testBudgets } from './contract/budgets.ts';
 import { testChanges } from './contract/changes.ts';
 import { testConsole } from './contract/console.ts';
@@ -107,6 +108,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     testInterns(pair);
     testUsage(pair);
     testAlerts(pair);
+    testArchives(pair);
     testConsole(pair);
     testVaults(pair);
   });

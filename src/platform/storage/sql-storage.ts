@@ -7,6 +7,7 @@ import { createVaultStore } from './sql-vaults.ts';
 import type { Storage } from './storage.ts';
 import { readActivity } from './tables/activity.ts';
 import { createAlertStore } from './tables/alerts.ts';
+import { createArchiveStore } from './tables/archives.ts';
 import { createConsoleStore } from './tables/console.ts';
 import { appendContents, deleteContentsBefore, findContent, listKeptContents } from './tables/contents.ts';
 import type { Tables } from './tables/database.ts';
@@ -25,7 +26,7 @@ import { createInternStore } from './tables/interns.ts';
 import { createJobStore } from './tables/jobs.ts';
 import { listAppliedGuardrails } from './tables/guardrails.ts';
 import { listBootstrapKeys, listKeyRows, markBootstrapKey, putKey, setKeyDisabled } from './tables/keys.ts';
-import { appendEntries, correctEntries, findEntry, listEntries, readTotals, readTraffic } from './tables/ledger.ts';
+import { appendEntries, correctEntries, findEntry, listEntries } from './tables/ledger.ts';
 import { listMembers, listMemberships, putMember, setMemberRates, setMemberships } from './tables/members.ts';
 import { createPassageStore } from './tables/passages.ts';
 import { findFeedRows, readFeedEnd, readFeedRows, readNewEntries } from './tables/entry-feed.ts';
@@ -35,6 +36,7 @@ import { readAccessRevision, readReductions } from './tables/revisions.ts';
 import { foldSpendingRows, readSpending } from './tables/spending.ts';
 import { RollupQueue } from './tables/rollup-queue.ts';
 import type { addRollups, RollupBatch } from './tables/rollups.ts';
+import { readTotals, readTraffic } from './tables/traffic.ts';
 import { fillUsage, selectUsage, readUsageDays, verifyUsage } from './tables/usage.ts';
 import {
   listAppliedSettings,
@@ -143,6 +145,7 @@ export async function createSqlStorage(
     schedules: createInternScheduleStore(db),
     jobs: createJobStore(db),
     alerts: createAlertStore(db),
+    archives: createArchiveStore({ db, reports, rollups }),
     console: createConsoleStore(db),
     vaults: createVaultStore(db),
     migrate: async () => {

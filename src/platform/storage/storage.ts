@@ -1,5 +1,6 @@
 import type { AccessStore } from './ports/access.ts';
 import type { AlertStore } from './ports/alerts.ts';
+import type { ArchiveStore } from './ports/archives.ts';
 import type { ConsoleStore } from './ports/console.ts';
 import type { ContainerStore } from './ports/containers.ts';
 import type { ContentStore } from './ports/contents.ts';
@@ -32,6 +33,7 @@ export interface Storage {
   readonly schedules: InternScheduleStore;
   readonly jobs: JobStore;
   readonly alerts: AlertStore;
+  readonly archives: ArchiveStore;
   readonly console: ConsoleStore;
   readonly vaults: VaultStore;
   /** Brings the schema up to date. Several processes can do so concurrently. */

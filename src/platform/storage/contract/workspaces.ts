@@ -41,6 +41,7 @@ export function testWorkspaces(pair: () => StoragePair): void {
           ioLoggingSamplingRate: 0.0001,
           ioLoggingApiKeyIds: [1, 2],
           includeByokInBudgets: true,
+          ledgerRetentionDays: 0,
           rateLimits: { requests_per_minute: 1, tokens_per_minute: 2, concurrent_requests: 3 },
         },
       });

@@ -31,6 +31,7 @@ import { tagsColumn } from './0028-tags.ts';
 import { rollups } from './0029-rollups.ts';
 import { alerts } from './0031-alerts.ts';
 import { alertSettings } from './0036-alert-settings.ts';
+import { archives } from './0032-archives.ts';
 import { consoleSessions } from './0035-console.ts';
 import { feed } from './0030-feed.ts';
 
@@ -66,6 +67,7 @@ const migrations: Record<string, Migration> = {
   '0029-rollups': rollups,
   '0030-feed': feed,
   '0031-alerts': alerts,
+  '0032-archives': archives,
   '0035-console': consoleSessions,
   '0036-alert-settings': alertSettings,
 };

@@ -30,6 +30,8 @@ export interface WorkspaceSettings {
   /** Null: all keys. */
   ioLoggingApiKeyIds: number[] | null;
   includeByokInBudgets: boolean;
+  /** Replaces `ledger.retention_days`. 0: entries stay in the ledger. */
+  ledgerRetentionDays: number | null;
   /** For all keys of the workspace together. */
   rateLimits: RateLimits;
 }
@@ -47,6 +49,7 @@ export const defaultWorkspaceSettings: Readonly<WorkspaceSettings> = {
   ioLoggingSamplingRate: 1,
   ioLoggingApiKeyIds: null,
   includeByokInBudgets: false,
+  ledgerRetentionDays: null,
   rateLimits: noRateLimits,
 };
 

@@ -4,6 +4,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
 import type { LedgerEntry } from '../../../domain/ledger-entry.ts';
 import type { Database, Tables } from '../tables/database.ts';
+import { isOld, unitOf, writeLateRow } from '../tables/late-entries.ts';
 import { hasCommonColumnsOnly, writeLedgerRow, writeCommonColumns } from '../tables/ledger.ts';
 import { writeLineRows } from '../tables/ledger-lines.ts';
 import { createRollupBatch, type RollupBatch, type RollupRow, raiseRollup, writeBatch } from '../tables/rollups.ts';
@@ -30,6 +31,21 @@ export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>, 
   let raise: StatementSync | undefined;
   let queue: StatementSync | undefined;
   let raiseSums: StatementSync | undefined;
+  let findArchive: StatementSync | undefined;
+  let insertLate: StatementSync | undefined;
+
+  /** Stores an entry elsewhere if its day is archived, because the ledger may have had it before. */
+  const isDiverted = (entry: LedgerEntry): boolean => {
+    const { day, workspaceId } = unitOf(entry);
+    findArchive ??= database.prepare('select 1 from ledger_archives where day = ? and workspace_id = ? limit 1');
+    if (!findArchive.get(day, workspaceId)) return false;
+    insertLate ??= database.prepare(
+      `insert into late_entries (id, day, workspace_id, entry) values (:id, :day, :workspace_id, :entry)
+       on conflict (id) do nothing`,
+    );
+    insertLate.run(writeLateRow(entry));
+    return true;
+  };
 
   const insert = (entry: LedgerEntry, row: object): boolean => {
     const usual = hasCommonColumnsOnly(entry);
@@ -50,6 +66,7 @@ export function createEntryAppender(database: DatabaseSync, db: Kysely<Tables>, 
       database.exec('pragma synchronous = normal; begin immediate');
       for (const [index, row] of rows.entries()) {
         const entry = entries[index]!; // each has a row
+        if (isOld(entry) && isDiverted(entry)) continue;
         if (!insert(entry, row)) continue; // it was recorded before
         spent.add(row, entry.lines);
         batch.added.push({ id: entry.id, entry });

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { ActivityGroup, ActivityQuery, ActivityRow } from '../ports/activity.ts';
 import { readNumber, writeTextColumn } from './columns.ts';
 import type { Database } from './database.ts';
-import { answers } from './ledger.ts';
 import { walkSlices } from './slices.ts';
+import { answers } from './traffic.ts';
 import { selectUsage } from './usage.ts';
 
 /** Sums by day, model and provider. */

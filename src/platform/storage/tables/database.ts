@@ -3,6 +3,7 @@ import type { ScheduledRunStatus } from '../../../domain/intern-schedule.ts';
 import type { InternStatus } from '../../../domain/intern.ts';
 import type { LedgerEntry, LedgerLine } from '../../../domain/ledger-entry.ts';
 import type { PresetStatus } from '../../../domain/preset.ts';
+import type { ArchiveState } from '../ports/archives.ts';
 import type { BudgetInterval } from '../ports/budgets.ts';
 import type { GuardrailAssignee } from '../ports/guardrails.ts';
 import type { KeyRecord, LimitReset } from '../ports/keys.ts';
@@ -29,7 +30,9 @@ export interface Tables {
   presets: PresetRowTable;
   preset_versions: PresetVersionTable;
   ledger: LedgerTable;
+  ledger_archives: LedgerArchiveTable;
   ledger_lines: LedgerLineTable;
+  late_entries: LateEntryTable;
   spending: SpendingTable;
   revisions: RevisionTable;
   rollup_queue: RollupQueueTable;
@@ -313,6 +316,35 @@ export interface KeyTable extends RateColumns {
   external_user: string | null;
   from_bootstrap: Integer;
   intern_id: string | null;
+}
+
+/** Entries of archived days that were recorded afterwards. */
+export interface LateEntryTable {
+  id: string;
+  day: Integer;
+  workspace_id: string;
+  /** JSON of a `LedgerEntry`. */
+  entry: string;
+}
+
+/** @see `ArchiveStore` */
+export interface LedgerArchiveTable {
+  /** Days since 1970-01-01. */
+  day: Integer;
+  workspace_id: string;
+  /** From 1 on. */
+  part: Integer;
+  state: ArchiveState;
+  /** Entries and corrections. Null: they were not counted yet. */
+  row_count: NullableInteger;
+  /** JSON of `ArchiveFiles`. */
+  files: string | null;
+  /** Sums of the rows that were deleted. */
+  deleted_rows: Integer;
+  deleted_entries: Integer;
+  deleted_input_tokens: Integer;
+  deleted_output_tokens: Integer;
+  deleted_cost_nano_usd: Integer;
 }
 
 export interface LedgerTable extends PartColumns {

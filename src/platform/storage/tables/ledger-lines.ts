@@ -48,20 +48,23 @@ export async function insertLines(trx: Database, entries: readonly LedgerEntry[]
   }
 }
 
-/** Adds the lines to each entry, in order. An entry with a single part has none. */
-export async function addLines(db: Database, entries: readonly RecordedEntry[]): Promise<void> {
-  if (entries.length === 0) return;
-  const rows = await db
+/** Selects the lines of entries, in order. */
+export const selectLines = (db: Database, entryIds: readonly string[]) =>
+  db
     .selectFrom('ledger_lines')
     .selectAll()
-    .where(
-      'entry_id',
-      'in',
-      entries.map(({ id }) => id),
-    )
+    .where('entry_id', 'in', entryIds)
     .orderBy('entry_id')
     .orderBy('position')
     .execute();
+
+/** Adds the lines to each entry, in order. An entry with a single part has none. */
+export async function addLines(db: Database, entries: readonly RecordedEntry[]): Promise<void> {
+  if (entries.length === 0) return;
+  const rows = await selectLines(
+    db,
+    entries.map(({ id }) => id),
+  );
   const byEntry = Map.groupBy(rows, (row) => row.entry_id);
   for (const entry of entries) {
     const lines = byEntry.get(entry.id)?.map(readLine);

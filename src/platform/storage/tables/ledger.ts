@@ -1,16 +1,15 @@
-import { type Insertable, type Selectable, sql } from 'kysely';
+import type { Insertable, Selectable } from 'kysely';
 import type { RecordedEntry, LedgerEntry } from '../../../domain/ledger-entry.ts';
 import type { Tags } from '../../../domain/tags.ts';
-import type { LedgerTotals, TrafficRow } from '../ports/activity.ts';
 import type { Correction, EntryQuery, LedgerRow } from '../ports/entries.ts';
 import { readFlag, readNullableNumber, readNumber, writeFlag, writeNullableText, writeTextColumn } from './columns.ts';
 import type { Database, LedgerTable } from './database.ts';
+import { divertLate, findArchivedUnits, unitNameOf } from './late-entries.ts';
 import { addLines, insertLines } from './ledger-lines.ts';
 import { readPart } from './part-columns.ts';
 import { queueBatch, type RollupBatch } from './rollups.ts';
 import { writeImageCounts } from './image-columns.ts';
 import { countReduction } from './revisions.ts';
-import { walkSlices } from './slices.ts';
 import { writeSpecialCounts } from './special-counts.ts';
 import { addSpending, createSpendingSum } from './spending.ts';
 
@@ -18,25 +17,29 @@ import { addSpending, createSpendingSum } from './spending.ts';
 const maxRowsPerInsert = 600;
 
 /**
- * Records new entries, all or none of them, and adds them to the sums of their days.
+ * Records new entries, all or none of them, and adds them to the sums of their days. Entries of archived days wait
+ * elsewhere.
  *
  * @returns the entries that were new, for the queue of sums
  */
 export async function appendEntries(db: Database, entries: readonly LedgerEntry[]): Promise<RollupBatch | undefined> {
   if (entries.length === 0) return undefined;
+  return db.transaction().execute(async (trx) => recordEntries(trx, await divertLate(trx, entries)));
+}
+
+/** Records new entries, and adds them to the sums. @see appendEntries */
+export async function recordEntries(trx: Database, entries: readonly LedgerEntry[]): Promise<RollupBatch | undefined> {
   // Two hosts may replay overlapping journals. The fixed order of rows prevents deadlocks.
   const rows = entries.map(writeLedgerRow).sort((a, b) => (a.id < b.id ? -1 : 1));
   // If two entries have the same id, the first one counts.
   const byId = new Map(entries.toReversed().map((entry) => [entry.id, entry]));
-  return db.transaction().execute(async (trx) => {
-    const spent = createSpendingSum();
-    const ids = await insertRows(trx, rows, spent, byId);
-    await addSpending(trx, spent.rows());
-    return queueBatch(
-      trx,
-      [...ids].map((id) => ({ id, entry: byId.get(id)! })),
-    );
-  });
+  const spent = createSpendingSum();
+  const ids = await insertRows(trx, rows, spent, byId);
+  await addSpending(trx, spent.rows());
+  return queueBatch(
+    trx,
+    [...ids].map((id) => ({ id, entry: byId.get(id)! })),
+  );
 }
 
 /**
@@ -74,7 +77,8 @@ async function insertRows(
 
 /**
  * Records corrections, all or none of them. The id of a correction consists of the entry's id and the number of earlier
- * corrections. If two corrections are made from the same state, only one is recorded.
+ * corrections. If two corrections are made from the same state, only one is recorded. None is recorded for an archived
+ * day.
  *
  * @returns the number of recorded corrections, and their costs for the queue of sums
  */
@@ -85,10 +89,15 @@ export async function correctEntries(
 ): Promise<{ count: number; batch?: RollupBatch | undefined }> {
   if (corrections.length === 0) return { count: 0 };
   const corrected = new Map(corrections.map(({ entry }) => [entry.id, entry]));
-  const rows = corrections
-    .map((correction) => writeCorrection(correction, atMs))
-    .sort(([a], [b]) => (a.id < b.id ? -1 : 1));
   return db.transaction().execute(async (trx) => {
+    const archived = await findArchivedUnits(
+      trx,
+      corrections.map(({ entry }) => entry),
+    );
+    const rows = corrections
+      .filter(({ entry }) => !archived.has(unitNameOf(entry)))
+      .map((correction) => writeCorrection(correction, atMs))
+      .sort(([a], [b]) => (a.id < b.id ? -1 : 1));
     // This runs first, so that the lock of its row orders concurrent corrections.
     if (rows.flat().some((row) => row.cost_nano_usd < 0n)) await countReduction(trx);
     const spent = createSpendingSum();
@@ -246,65 +255,6 @@ function addCorrection(
     count: (correction?.count ?? 0) + 1,
   };
 }
-
-/** Counts the entries in a query whose rows are entries and corrections. */
-export const answers = sql<bigint>`cast(sum(case when corrects is null then 1 else 0 end) as bigint)`;
-
-/** Reads every entry of one workspace or of all. For reports only, never for each request. */
-export async function readTotals(db: Database, workspaceId?: string): Promise<LedgerTotals> {
-  let query = db.selectFrom('ledger').select([
-    sql<bigint>`cast(coalesce(sum(case when corrects is null then 1 else 0 end), 0) as bigint)`.as('entries'),
-    // PostgreSQL adds bigints up to a numeric. Both dialects cast back to 64 bits, and fail above that.
-    sql<bigint>`cast(coalesce(sum(input_tokens), 0) as bigint)`.as('inputTokens'),
-    sql<bigint>`cast(coalesce(sum(output_tokens), 0) as bigint)`.as('outputTokens'),
-    sql<bigint>`cast(coalesce(sum(cost_nano_usd), 0) as bigint)`.as('costNanoUsd'),
-  ]);
-  if (workspaceId !== undefined) query = query.where('workspace_id', '=', writeTextColumn(workspaceId));
-  const totals = await query.executeTakeFirstOrThrow();
-  return { ...totals, entries: readNumber(totals.entries) };
-}
-
-/** Sums slice by slice, so that a week of a busy gateway blocks no request. */
-export async function readTraffic(db: Database, sinceMs: number): Promise<TrafficRow[]> {
-  const sums = new Map<string, TrafficRow>();
-  const since = BigInt(Math.round(sinceMs));
-  await walkSlices(db, { sinceMs: since }, async (slice) => {
-    const rows = await slice
-      .select([
-        'task',
-        'model',
-        answers.as('answers'),
-        sql<bigint>`cast(sum(cost_nano_usd) as bigint)`.as('costNanoUsd'),
-        sql<bigint>`cast(sum(input_cost_nano_usd) as bigint)`.as('inputCostNanoUsd'),
-        sql<bigint>`cast(sum(input_tokens) as bigint)`.as('inputTokens'),
-      ])
-      .where('created_at_ms', '>=', since)
-      .where('model', 'is not', null)
-      .where('api_type', 'is', null) // routers weigh the tokens of conversations
-      .where('priced', '=', 1n)
-      .where('outcome', 'in', ['completed', 'incomplete'])
-      // Its responses are free.
-      .where((row) => row.or([row('router', 'is', null), row('router', '!=', 'router/bodybuilder')]))
-      .groupBy(['task', 'model'])
-      .$narrowType<{ model: string }>()
-      .execute();
-    for (const found of rows) {
-      const row = { ...found, answers: readNumber(found.answers) };
-      const key = JSON.stringify([row.task, row.model]);
-      const sum = sums.get(key);
-      sums.set(key, sum ? add(sum, row) : row);
-    }
-  });
-  return [...sums.values()];
-}
-
-const add = (a: TrafficRow, b: TrafficRow): TrafficRow => ({
-  ...a,
-  answers: a.answers + b.answers,
-  costNanoUsd: a.costNanoUsd + b.costNanoUsd,
-  inputCostNanoUsd: a.inputCostNanoUsd + b.inputCostNanoUsd,
-  inputTokens: a.inputTokens + b.inputTokens,
-});
 
 /** Writes an entry as a row, with the same columns in the same order. */
 export const writeLedgerRow = (entry: LedgerEntry) => ({ ...writeCommonColumns(entry), ...writeRareColumns(entry) });

@@ -3,6 +3,7 @@ import { inTurns } from '../../../domain/in-turns.ts';
 import type { Database } from './database.ts';
 import { readEntriesById } from './ledger.ts';
 import { addRollups, createRollupSum, isPostgres, type RollupBatch, type RollupRow } from './rollups.ts';
+import { runUnsynced } from './unsynced.ts';
 
 /*
  * A row of `rollups` costs as much as several entries. So the transaction of entries only writes their ids to a queue, and
@@ -53,19 +54,24 @@ export class RollupQueue {
 
   /** Raises the sums for all batches that are in the queue now, of every process. @throws the database's error */
   readonly drain = inTurns(async () => {
-    const isSqlite = !isPostgres(this.#db);
     for (let isMore = true; isMore && !this.#isClosed; ) {
-      isMore = await this.#db.connection().execute(async (connection) => {
-        // A step that a power failure undoes is in the queue again. So its transaction need not wait for the disk.
-        if (isSqlite) await sql`pragma synchronous = normal`.execute(connection);
-        try {
-          return await connection.transaction().execute((trx) => this.drainStep(trx));
-        } finally {
-          if (isSqlite) await sql`pragma synchronous = full`.execute(connection);
-        }
-      });
+      // A step that a power failure undoes is in the queue again.
+      isMore = await runUnsynced(this.#db, (trx) => this.drainStep(trx));
     }
   });
+
+  /** Raises the sums for all entries that were recorded before, also if other processes record more meanwhile. */
+  async empty(): Promise<void> {
+    await this.drain(); // the transaction has little left to do
+    await this.#db.transaction().execute((trx) => this.emptyIn(trx));
+  }
+
+  /** Raises the sums for all batches, and blocks later ones until the transaction ends. */
+  async emptyIn(trx: Database): Promise<void> {
+    // SQLite has only one writer.
+    if (isPostgres(trx)) await sql`lock table rollup_queue in share row exclusive mode`.execute(trx);
+    while (await this.drainStep(trx));
+  }
 
   /** Raises the sums for some batches, in a transaction of the caller. @returns whether there may be more */
   async drainStep(trx: Database): Promise<boolean> {

@@ -311,7 +311,8 @@ function selectFromLedger(isPostgres: boolean, range?: SlotRange) {
     : 'join json_each(ledger.tags) tagged';
   const none = countColumns.map(() => '0');
   const where = range
-    ? `where ledger.created_at_ms >= ${range.from * SLOT_MS} and ledger.created_at_ms < ${range.to * SLOT_MS}
+    ? `where ${isNotArchived('ledger.created_at_ms / 86400000', 'ledger.workspace_id')}
+       and ledger.created_at_ms >= ${range.from * SLOT_MS} and ledger.created_at_ms < ${range.to * SLOT_MS}
        and ledger.id >= '${timedPrefix('gen-', range.from * SLOT_MS - ID_SKEW_MS)}'
        and ledger.id < '${timedPrefix('gen-', range.to * SLOT_MS + ID_SKEW_MS)}'`
     : '';
@@ -340,6 +341,13 @@ function selectFromFinest(level: number, range?: SlotRange) {
     from rollups where ${where.join(' and ')} group by ${[start, ...dimensions].join(', ')}`);
 }
 
+/** Writes a condition that leaves out rows of archived days. The ledger may have no rows of them. */
+const isNotArchived = (day: string, workspaceId: string): string => `not exists (
+  select 1 from ledger_archives archive where archive.day = ${day} and archive.workspace_id = ${workspaceId})`;
+
+/** A condition on the finest rows that can be compared with the ledger. */
+const isComparable = isNotArchived(`rollups.slot / ${DAY_SLOTS}`, 'rollups.workspace_id');
+
 /** Writes a query for the rows of a level as they should be: the finest from the ledger, the others from the finest. */
 function selectLevel(isPostgres: boolean, level: number, range?: SlotRange) {
   if (level > 0) return selectFromFinest(level, range);
@@ -352,9 +360,18 @@ function selectLevel(isPostgres: boolean, level: number, range?: SlotRange) {
     group by ${sql.raw(keys)}`;
 }
 
-/** @param range absent: all rows, which must not exist; otherwise whole days, whose rows are replaced */
+/**
+ * @param range absent: all rows, which must not exist; otherwise whole days, whose rows are replaced. The finest rows of
+ * archived days stay
+ */
 export async function writeRollups(trx: Database, range?: SlotRange): Promise<void> {
-  if (range) await sql`delete from rollups where ${isIn(range)}`.execute(trx);
+  if (range) {
+    for (const level of rollupLevels.keys()) {
+      await sql`delete from rollups where ${isIn(range, level)} ${sql.raw(level === 0 ? `and ${isComparable}` : '')}`.execute(
+        trx,
+      );
+    }
+  }
   for (const level of rollupLevels.keys()) {
     await sql`insert into rollups (${sql.raw(columns.join(', '))}) ${selectLevel(isPostgres(trx), level, range)}`.execute(
       trx,
@@ -362,12 +379,14 @@ export async function writeRollups(trx: Database, range?: SlotRange): Promise<vo
   }
 }
 
-const isIn = ({ from, to }: SlotRange, level?: number) =>
-  sql.raw(
-    `level ${level === undefined ? `<= ${rollupLevels.length}` : `= ${level}`} and slot >= ${from} and slot < ${to}`,
-  );
+const isIn = ({ from, to }: SlotRange, level: number) =>
+  sql.raw(`level = ${level} and slot >= ${from} and slot < ${to}`);
 
-/** Counts the rows that differ from the ledger. @param range whole days */
+/**
+ * Counts the rows that differ from the ledger. The finest rows of archived days cannot be compared, but the others can.
+ *
+ * @param range whole days
+ */
 export async function countWrongRollups(db: Database, range: SlotRange): Promise<number> {
   const names = sql.raw(columns.join(', '));
   let wrong = 0;
@@ -375,7 +394,9 @@ export async function countWrongRollups(db: Database, range: SlotRange): Promise
     // One statement sees one state of the database.
     const { rows } = await sql<{ wrong: bigint }>`
       with expected (${names}) as (${selectLevel(isPostgres(db), level, range)}),
-        stored (${names}) as (select ${names} from rollups where ${isIn(range, level)}),
+        stored (${names}) as (
+          select ${names} from rollups where ${isIn(range, level)} ${sql.raw(level === 0 ? `and ${isComparable}` : '')}
+        ),
         missing as (select * from expected except select * from stored),
         extra as (select * from stored except select * from expected)
       select count(*) as wrong from (

@@ -149,8 +149,7 @@ export async function verifyUsage(db: Database, queue: RollupQueue, dayMs: numbe
   const from = Math.floor(dayMs / DAY_MS) * DAY_SLOTS;
   const range = { from, to: from + DAY_SLOTS };
   return db.transaction().execute(async (trx) => {
-    await lockQueue(trx);
-    while (await queue.drainStep(trx)); // then no entry is missing
+    await queue.emptyIn(trx); // then no entry is missing
     const wrong = await countWrongRollups(trx, range);
     if (repair && wrong > 0) await writeRollups(trx, range);
     return wrong;
@@ -163,16 +162,11 @@ export async function fillUsage(db: Database): Promise<void> {
     (await sql`select 1 from ${sql.table(table)} limit 1`.execute(trx)).rows.length === 0;
   if (!(await isEmpty(db, 'rollups')) || (await isEmpty(db, 'ledger'))) return;
   await db.transaction().execute(async (trx) => {
-    await lockQueue(trx);
+    if (isPostgres(trx)) await sql`lock table rollup_queue in share row exclusive mode`.execute(trx);
     if (!(await isEmpty(trx, 'rollups'))) return; // another process has filled it
     await trx.deleteFrom('rollup_queue').execute();
     await writeRollups(trx);
   });
-}
-
-/** Waits for the transactions of entries, and blocks later ones. SQLite has only one writer. */
-async function lockQueue(trx: Database): Promise<void> {
-  if (isPostgres(trx)) await sql`lock table rollup_queue in share row exclusive mode`.execute(trx);
 }
 
 /** @see `UsageStore.readUsageDays` */
