@@ -82,6 +82,7 @@ export const fieldHelp: Record<string, string> = {
   instructions: 'standing instructions',
   io_logging_sampling_rate: 'share of the sessions that is kept',
   is_observability_io_logging_enabled: 'keep inputs and outputs',
+  ledger_retention_days: 'days that entries stay in the ledger (0: for ever)',
   limit: 'spending limit in USD',
   limit_usd: 'spending limit in USD',
   locations: 'parts of a request that may have it: header, path, query, body, header:NAME',

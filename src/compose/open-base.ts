@@ -26,6 +26,7 @@ import { type ContentGuardrails, createContentGuardrails } from './create-conten
 import { createGatewayOutbound } from './create-gateway-outbound.ts';
 import { type Accounting, openAccounting } from './open-accounting.ts';
 import { type Accounts, openAccounts } from './open-accounts.ts';
+import { type ArchivingState, openArchiving } from './open-archiving.ts';
 import { openBus } from './open-bus.ts';
 import { openFileIndex } from './open-file-index.ts';
 import { openFiles } from './open-files.ts';
@@ -62,6 +63,7 @@ export interface Base extends OpenedStore {
   exports: ExportMonitor;
   contentGuardrails: ContentGuardrails;
   files: FileParts;
+  archiving: ArchivingState;
   bus: Bus;
   outbound: Outbound;
   health: Health;
@@ -116,6 +118,7 @@ export async function openBase(
     resources,
   );
   if (isFirst) openFileIndex({ config, files, passages: storage.passages, log }, resources);
+  const archiving = openArchiving({ config, storage, objects: files.objects, log, isFirst }, resources);
   const health = new Health(Date.now, config().routing.outage_ms);
   const sticky = new StickyMemory(() => config().routing.sticky_ms);
   const open = createOpenRequests();
@@ -128,6 +131,8 @@ export async function openBase(
       openRequests: () => open.count('request'),
       openStreams: () => open.count('stream'),
       journalEntries: () => accounting.ledger.waiting,
+      isArchiveFailing: () => archiving.failingSinceMs !== undefined,
+      archivedRows: () => archiving.rows,
       contentsDropped: () => accounting.contents.dropped,
       contentBytes: () => accounting.contents.pendingBytes,
       exports: () => exports.collect(),
@@ -165,6 +170,7 @@ export async function openBase(
     exports,
     contentGuardrails,
     files,
+    archiving,
     bus,
     outbound: createGatewayOutbound(config, log),
     health,

@@ -59,6 +59,14 @@ function settle(value: unknown, kept: Kept): unknown {
 /** Returns the plain number of one that keeps its digits, and every other value as it is. */
 export const toNumber = (value: unknown): unknown => (isRawJSON(value) ? Number(value.rawJSON) : value);
 
+/** Returns a value that `JSON.stringify` writes as this integer, with all its digits. */
+export const writeExactInteger = (value: bigint): unknown =>
+  Number.isSafeInteger(Number(value)) ? Number(value) : rawJSON(String(value));
+
+/** Returns the integer of a number, also if it keeps its digits. @throws {SyntaxError} if it is no integer */
+export const readExactInteger = (value: unknown): bigint =>
+  BigInt(isRawJSON(value) ? value.rawJSON : (value as number | string));
+
 /** Fields of calls with their arguments, if these are an object. */
 const argumentFields: ReadonlySet<string> = new Set(['input', 'args', 'arguments']);
 /** Fields of tools and formats with a schema. */

@@ -43,6 +43,7 @@ describe('POST /workspaces', () => {
         io_logging_sampling_rate: 1,
         io_logging_api_key_ids: null,
         include_byok_in_budgets: false,
+        ledger_retention_days: null,
         requests_per_minute: null,
         tokens_per_minute: null,
         concurrent_requests: null,
@@ -56,6 +57,7 @@ describe('POST /workspaces', () => {
   it('stores every setting, and finds it by id and by slug', async () => {
     const settings = {
       description: 'two\nlines',
+      ledger_retention_days: 0,
       default_text_model: 'acme/one',
       default_image_model: 'acme/painter',
       default_provider_sort: 'throughput',

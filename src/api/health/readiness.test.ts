@@ -58,6 +58,7 @@ describe('the check of a process', () => {
       checkFresh: () => {},
       lastRead: () => ({ atMs: at(1), ageMs: 0 }),
       notStoredSinceMs: () => undefined,
+      notArchivedSinceMs: () => undefined,
       describeCounters: () => undefined,
       lateExports: () => [],
       clockAheadMs: () => 0,

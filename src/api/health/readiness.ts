@@ -12,6 +12,7 @@ export interface Readiness {
   store?: { state: 'unreachable' | 'read-only'; sinceMs: number } | undefined;
   notReadSinceMs?: number | undefined;
   notStoredSinceMs?: number | undefined;
+  notArchivedSinceMs?: number | undefined;
   counters?: { sinceMs: number; rejectsAll: boolean } | undefined;
   /** The ledger exports that are late, each with the time of its oldest row. */
   lateExports?: readonly { sink: string; oldestAtMs: number }[];
@@ -31,6 +32,8 @@ export interface ReadinessParts {
   lastRead: () => { atMs: number; ageMs: number };
   /** Since when the store has rejected ledger entries. */
   notStoredSinceMs: () => number | undefined;
+  /** Since when days of the ledger cannot be archived. */
+  notArchivedSinceMs: () => number | undefined;
   /** A failure of shared counters: since when, and whether it rejects all requests. */
   describeCounters: () => { sinceMs: number; rejectsAll: boolean } | undefined;
   /** @see Readiness.lateExports */
@@ -59,6 +62,7 @@ export function createReadinessCheck(parts: ReadinessParts): () => Promise<Readi
       store,
       notReadSinceMs: ageMs > STALE_MS ? atMs : undefined,
       notStoredSinceMs: parts.notStoredSinceMs(),
+      notArchivedSinceMs: parts.notArchivedSinceMs(),
       counters: parts.describeCounters(),
       lateExports: parts.lateExports(),
       clockAheadMs: parts.clockAheadMs(),
@@ -109,6 +113,7 @@ export function writeReadiness(found: readonly (Readiness | undefined)[]): Recor
   const notReadMs = first(({ notReadSinceMs }) => notReadSinceMs);
   const notStoredMs = first(({ notStoredSinceMs }) => notStoredSinceMs);
   const late = all.flatMap(({ lateExports = [] }) => lateExports);
+  const notArchivedMs = first(({ notArchivedSinceMs }) => notArchivedSinceMs);
   const aheadMs = all.find(({ clockAheadMs }) => Math.abs(clockAheadMs) > NOTED_SKEW_MS)?.clockAheadMs;
   return {
     status: 'ready',
@@ -119,6 +124,7 @@ export function writeReadiness(found: readonly (Readiness | undefined)[]): Recor
     ...(late.length > 0 && {
       exports: late.map(({ sink, oldestAtMs }) => `${sink} waits ${writeSince(oldestAtMs)}`).join(', '),
     }),
+    ...(notArchivedMs !== undefined && { archive: `failing ${writeSince(notArchivedMs)}` }),
     ...(countersMs !== undefined && { counters: `unreachable ${writeSince(countersMs)}` }),
     ...(aheadMs !== undefined && { clock: `${describeSkew(aheadMs)} the store` }),
   };

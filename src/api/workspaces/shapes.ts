@@ -37,6 +37,7 @@ const workspace = named(
     io_logging_sampling_rate: number,
     io_logging_api_key_ids: nullable(Type.Array(number)),
     include_byok_in_budgets: flag,
+    ledger_retention_days: nullable(Type.Number()),
     ...rateLimitAmounts,
     default_guardrail_id: text,
     created_at: time,

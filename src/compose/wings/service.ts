@@ -32,6 +32,7 @@ export function openService(base: Base): Service {
     checkFresh: () => access.checkFresh(config().storage.grace_ms),
     lastRead: () => ({ atMs: access.seenAtMs, ageMs: access.ageMs }),
     notStoredSinceMs: () => ledger.notStoredSinceMs,
+    notArchivedSinceMs: () => base.archiving.failingSinceMs,
     describeCounters,
     lateExports: base.exports.findLate,
     clockAheadMs: () => clock?.aheadMs ?? 0,

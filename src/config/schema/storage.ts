@@ -101,6 +101,14 @@ export const ledgerSection = Type.Object({
       },
     ),
   ),
+  retention_days: Type.Optional(
+    Type.Integer({
+      description:
+        'Days that entries stay in the ledger after the end of their day (UTC). Then the day moves to the store of files (`files.url`) as Parquet and JSONL, and its entries are deleted. Sums and reports keep it. A workspace can differ (`ledger_retention_days`). Absent: entries stay.',
+      minimum: 1,
+      maximum: 36_500,
+    }),
+  ),
 });
 
 export const countersSection = Type.Object({

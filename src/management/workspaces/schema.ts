@@ -40,6 +40,7 @@ const settings = {
   is_data_discount_logging_enabled: Type.Optional(Type.Boolean()),
   io_logging_sampling_rate: Type.Optional(Type.Number({ minimum: 0.0001, maximum: 1 })),
   io_logging_api_key_ids: Type.Optional(nullable(Type.Array(Type.Integer(), { maxItems: 1000 }))),
+  ledger_retention_days: maybe(Type.Integer({ minimum: 0, maximum: 36_500 })),
   ...rateLimitFields,
 };
 

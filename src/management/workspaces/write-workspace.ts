@@ -33,6 +33,7 @@ export function writeWorkspaceSettings({ name, slug, settings }: WorkspaceDetail
     io_logging_sampling_rate: settings.ioLoggingSamplingRate,
     io_logging_api_key_ids: settings.ioLoggingApiKeyIds,
     include_byok_in_budgets: settings.includeByokInBudgets,
+    ledger_retention_days: settings.ledgerRetentionDays,
     ...writeRateLimits(settings.rateLimits),
   };
 }
@@ -56,6 +57,7 @@ export function readWorkspaceSettings(
     ioLoggingSamplingRate: choose(body.io_logging_sampling_rate, before.ioLoggingSamplingRate),
     ioLoggingApiKeyIds: choose(body.io_logging_api_key_ids, before.ioLoggingApiKeyIds),
     includeByokInBudgets: before.includeByokInBudgets,
+    ledgerRetentionDays: choose(body.ledger_retention_days, before.ledgerRetentionDays),
     rateLimits: readRateLimits(body, before.rateLimits),
   };
 }

@@ -63,6 +63,10 @@ export interface MetricSources {
   openRequests: () => number;
   openStreams: () => number;
   journalEntries: () => number;
+  /** Whether days of the ledger cannot be archived. */
+  isArchiveFailing: () => boolean;
+  /** Rows of the ledger that this process has archived. */
+  archivedRows: () => number;
   /** Number of contents that were not kept, and bytes of those that wait. */
   contentsDropped: () => number;
   contentBytes: () => number;
@@ -288,6 +292,17 @@ export class Metrics {
       gauge('headgate_open_requests', 'Requests with a key in flight.', sources.openRequests()),
       gauge('headgate_open_streams', 'Streamed responses in flight.', sources.openStreams()),
       gauge('headgate_journal_entries', 'Ledger entries that wait for the store.', sources.journalEntries()),
+      gauge(
+        'headgate_ledger_archive_failing',
+        '1 while days of the ledger cannot be moved to the store of files.',
+        sources.isArchiveFailing() ? 1 : 0,
+      ),
+      {
+        name: 'headgate_ledger_archived_rows_total',
+        help: 'Entries and corrections that were moved from the ledger to the store of files.',
+        type: 'counter',
+        samples: [{ labels: {}, value: sources.archivedRows() }],
+      },
       {
         name: 'headgate_contents_dropped_total',
         help: 'Inputs and outputs that were dropped, because the store was too slow or unavailable.',
