@@ -75,7 +75,8 @@ function emitEnd(found: number, recorded: number | undefined): string {
   const count = (number: number) => `${number} correction${number === 1 ? '' : 's'}`;
   if (recorded === undefined) return `Nothing was changed. --apply records the difference as ${count(found)}.\n`;
   const others = found - recorded;
-  return `Recorded ${count(recorded)}.${others === 0 ? '' : ` Another process has recorded ${others} more.`}\n`;
+  const reason = 'another process has corrected their entries, or is archiving their days';
+  return `Recorded ${count(recorded)}.${others === 0 ? '' : ` ${others} more were not recorded: ${reason}.`}\n`;
 }
 
 /** Locks the embedded store. A running gateway owns that store. */

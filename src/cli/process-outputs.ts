@@ -28,6 +28,7 @@ export function openProcessOutputs({ stdout, stderr }: Pick<NodeJS.Process, 'std
     });
     return {
       write: (text) => output.write(text),
+      writeBytes: (bytes) => new Promise((resolve) => output.write(bytes, () => resolve())), // an error calls it, too
       drain: () => new Promise((resolve) => output.write('', () => resolve())), // an error calls it, too
       isTTY: output.isTTY,
       columns: output.columns,

@@ -24,6 +24,8 @@ export interface TerminalInput extends AsyncIterable<Uint8Array | string> {
 
 export interface TerminalOutput {
   write(text: string): unknown;
+  /** Writes bytes as they are, and waits until there is room for more. Absent: the output takes only text. */
+  writeBytes?(bytes: Uint8Array): Promise<void>;
   /** Waits until the reader has taken everything, or has closed the output. Commands that run forever call it. */
   drain?(): Promise<void>;
   isTTY?: boolean;
@@ -43,6 +45,7 @@ export class CommandError extends Error {
 export const sanitizeOutput = (output: TerminalOutput): TerminalOutput => ({
   write: (text) => output.write(escapeControls(text)),
   drain: async () => output.drain?.(),
+  ...(output.writeBytes && { writeBytes: (bytes) => output.writeBytes!(bytes) }),
   ...(output.isTTY === undefined ? undefined : { isTTY: output.isTTY }),
   ...(output.columns === undefined ? undefined : { columns: output.columns }),
 });

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { ExportOptions } from '../export-ledger.ts';
 import type { RecomputeOptions } from '../ledger.ts';
 import { type JsonOption, jsonOption } from '../print-object.ts';
 import type { VerifyOptions } from '../verify-ledger.ts';
@@ -10,7 +11,7 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
   const { add: addToLedger } = addGroup(
     program,
     'ledger',
-    'price entries again after a price was corrected; show an entry; verify sums; export',
+    'price entries again after a price was corrected; show and export entries; verify sums',
     ledgerExamples,
   );
   addToLedger('recompute', 'price entries with current prices, and print the difference')
@@ -38,6 +39,17 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
     .action(async ({ table, old = false }: { table: string; old?: boolean }) => {
       const { writeTableStatement } = await import('../../exports/clickhouse/ledger-table.ts');
       terminal.stdout.write(`${writeTableStatement(table, !old)}\n`);
+  addToLedger('export', 'write the entries and corrections of a range of time')
+    .requiredOption('--from <date>', 'first day (UTC), or a time')
+    .requiredOption('--to <date>', 'last day (UTC), or a time')
+    .option('--workspace <name>', 'name, slug or id of a workspace (all)')
+    .option('--format <format>', 'format of the rows: jsonl or parquet', 'jsonl')
+    .option('--output <file>', 'file, or - for the standard output', '-')
+    .option('--archived', 'include days that are only in the store of files')
+    .action(async (options: SourceOptions & ExportOptions) => {
+      const { exportLedger } = await import('../export-ledger.ts');
+      const { config } = await loadForStore(options, ...(options.archived ? [['files']] : []));
+      await exportLedger(terminal, config, options);
     });
   addToLedger('show', 'print an entry with its corrections')
     .argument('<id>', 'generation id: gen-…')
@@ -84,6 +96,7 @@ Examples:
   $ headgate ledger recompute --since 2026-11-01
   $ headgate ledger recompute --since 2026-11-01 --until 2026-11-14 --model openai/gpt-5-mini --apply
   $ headgate ledger clickhouse-table | clickhouse-client
+  $ headgate ledger export --from 2026-11-01 --to 2026-11-30 --format parquet --output november.parquet
   $ headgate ledger show gen-06ZV7Q0D3RPGK4M2T9XWYB1CEH
 
 In SQLite "recompute --apply" works while the gateway is stopped, in PostgreSQL also while it runs.`;
