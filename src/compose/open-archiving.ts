@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import type { Config } from '../config/schema.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import { archiveLedger, type LedgerRetention } from '../metering/archive/archive-ledger.ts';
+import { readExportedPlace } from '../exports/run-export.ts';
 import { HOUR_MS } from '../platform/hourly.ts';
 import { runJobs } from '../platform/jobs/run-jobs.ts';
 import type { Objects } from '../platform/objects/objects.ts';
@@ -9,6 +10,7 @@ import type { WorkspaceReader } from '../platform/storage/ports/workspaces.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import type { WriteLog } from '../platform/telemetry/log-messages.ts';
 import { withTimeout } from '../platform/with-timeout.ts';
+import { listExportJobs } from './open-exports.ts';
 import { SHUTDOWN_GRACE_MS } from './time-limits.ts';
 
 export interface OpenArchivingParts {
@@ -55,6 +57,9 @@ export function openArchiving(
     days: config().ledger.retention_days,
     ofWorkspaces: await listRetentions(storage.management),
   });
+  const exports = listExportJobs(config()); // a start reads them
+  const readExportedPlaces = async (): Promise<string[]> =>
+    (await storage.jobs.readCheckpoints(exports)).map(readExportedPlace);
   const fail = (error: unknown): void => {
     const nowMs = currentTimeMs();
     if (state.failingSinceMs === undefined) log('ledger archive failed', { err: error });
@@ -71,7 +76,7 @@ export function openArchiving(
         kind: ARCHIVE_JOB,
         maxOwned: () => 1,
         async work({ signal }) {
-          const parts = { archives: storage.archives, objects, readRetention, now: currentTimeMs };
+          const parts = { archives: storage.archives, objects, readRetention, readExportedPlaces, now: currentTimeMs };
           const before = rows;
           const onDeleted = (deleted: number): void => {
             rows += deleted;

@@ -13,8 +13,6 @@ import { SHUTDOWN_GRACE_MS } from './time-limits.ts';
 
 interface OpenedTarget {
   target: ExportTarget;
-  /** The place of the rows. Another place gets all rows from the beginning. */
-  place: string;
   /** Age of the oldest row from which the export is late. */
   lateMs: number;
 }
@@ -28,7 +26,7 @@ const RETRY_MS = 5000;
  * @param resources collects the resources to close at the end
  */
 export function openExports(base: Base, resources: AsyncDisposableStack): void {
-  const { storage, log, isFirst, exports, options } = base;
+  const { config, storage, log, isFirst, exports, options } = base;
   if (!isFirst) return; // one of several workers does the exports
   const opened = openTargets(base, resources);
   if (opened.length === 0) return;
@@ -37,7 +35,7 @@ export function openExports(base: Base, resources: AsyncDisposableStack): void {
     exports.add(state, lateMs);
     return state;
   });
-  const jobs = opened.map(({ target, place }) => `export:${target.sink}:${hash('sha256', place).slice(0, 16)}`);
+  const jobs = listExportJobs(config());
   const runner = runJobs({
     store: storage.jobs,
     holder: `${hostname()}/${process.pid}`,
@@ -91,6 +89,16 @@ export function openExports(base: Base, resources: AsyncDisposableStack): void {
   );
 }
 
+/** Returns the ids of the jobs of all exports, in their order. Another place of the rows gets all rows from the beginning. */
+export function listExportJobs({ ledger: { clickhouse, files: objects }, files }: Config): string[] {
+  const name = (sink: string, ...place: string[]): string =>
+    `export:${sink}:${hash('sha256', JSON.stringify(place)).slice(0, 16)}`;
+  return [
+    ...(clickhouse ? [name('clickhouse', new URL(clickhouse.url).origin, clickhouse.database, clickhouse.table)] : []),
+    ...(objects ? [name('files', files.url, objects.prefix)] : []),
+  ];
+}
+
 function openTargets(
   { config, storage, files, options: { exportMs } }: Base,
   resources: AsyncDisposableStack,
@@ -98,10 +106,9 @@ function openTargets(
   const { clickhouse, files: objects } = config().ledger;
   const opened: OpenedTarget[] = [];
   if (clickhouse) {
-    const { url, database, table } = clickhouse;
     const target = createClickHouseTarget(readClickHousePlace(clickhouse), exportMs);
     resources.defer(() => target.close());
-    opened.push({ target, place: JSON.stringify([new URL(url).origin, database, table]), lateMs: MINUTE_MS });
+    opened.push({ target, lateMs: MINUTE_MS });
   }
   if (objects) {
     const { prefix, contents } = objects;
@@ -111,7 +118,7 @@ function openTargets(
       contents: contents ? storage.contents : undefined,
       everyMs: exportMs,
     });
-    opened.push({ target, place: JSON.stringify([config().files.url, prefix]), lateMs: HOUR_MS + 10 * MINUTE_MS });
+    opened.push({ target, lateMs: HOUR_MS + 10 * MINUTE_MS });
   }
   return opened;
 }

@@ -57,6 +57,10 @@ interface Checkpoint {
   lookedAtMs?: number;
 }
 
+/** Returns the place before which the target has all rows, whatever happens to the job. @param checkpoint of the job */
+export const readExportedPlace = (checkpoint: string | null): string =>
+  checkpoint === null ? FEED_START : (parseJson(checkpoint) as Checkpoint).after; // `runExport` wrote it
+
 export interface ExportParts {
   target: ExportTarget;
   ledger: Pick<LedgerStore, 'findRows' | 'readRows'>;

@@ -29,6 +29,7 @@ await Promise.all([
       archives: storage.archives,
       objects: openDiskObjects(join(data, 'files')),
       readRetention: keepDays(1),
+      readExportedPlaces: async () => [],
       now: () => (FIRST_DAY + 60) * DAY_MS,
     },
     new AbortController().signal,

@@ -44,6 +44,7 @@ async function openLab(name: string, entries: number) {
     archives: storage.archives,
     objects,
     readRetention: keepDays(1),
+    readExportedPlaces: async () => [],
     now: () => (FIRST_DAY + 4) * DAY_MS,
   };
   return { data, storage, objects, parts, entries: recorded };

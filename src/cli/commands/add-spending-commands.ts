@@ -39,6 +39,7 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
     .action(async ({ table, old = false }: { table: string; old?: boolean }) => {
       const { writeTableStatement } = await import('../../exports/clickhouse/ledger-table.ts');
       terminal.stdout.write(`${writeTableStatement(table, !old)}\n`);
+    });
   addToLedger('export', 'write the entries and corrections of a range of time')
     .requiredOption('--from <date>', 'first day (UTC), or a time')
     .requiredOption('--to <date>', 'last day (UTC), or a time')

@@ -24,6 +24,8 @@ export interface ArchivingParts {
   readRetention(): Promise<LedgerRetention>;
   /** Unix milliseconds. */
   now(): number;
+  /** Reads the places of the ledger's feed up to which rows were exported. Later rows stay in the ledger. */
+  readExportedPlaces(): Promise<string[]>;
   /** Called when entries and corrections were deleted from the ledger. */
   onDeleted?(rows: number): void;
 }
@@ -93,7 +95,7 @@ async function listDue({ archives, readRetention, now }: ArchivingParts): Promis
 
 /** Writes the files of an archive, unless they are written, and deletes its rows. @returns whether it wrote them */
 async function finishArchive(
-  { archives, objects, onDeleted }: ArchivingParts,
+  { archives, objects, readExportedPlaces, onDeleted }: ArchivingParts,
   archive: ArchiveRecord,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -103,9 +105,10 @@ async function finishArchive(
       writeArchiveFile(objects, archive, format, readAll(archives, archive, signal));
     await archives.saveFiles(archive, { jsonl: await write('jsonl'), parquet: await write('parquet') });
   }
+  const places = await readExportedPlaces();
   for (let rows = 1; rows > 0; ) {
     signal.throwIfAborted();
-    rows = await archives.deleteRows(archive, DELETED_ROWS);
+    rows = await archives.deleteRows(archive, places, DELETED_ROWS);
     onDeleted?.(rows);
   }
   return archive.state === 'begun';

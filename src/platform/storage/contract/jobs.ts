@@ -53,6 +53,8 @@ export function testJobs(pair: () => StoragePair): void {
       expect(await other.jobs.listBeats([kind], 9)).toEqual([]);
       const [first] = await storage.jobs.claimJobs(claim(kind));
       expect(await storage.jobs.checkpointJob(first!, '{"step":1}')).toBe(true);
+      expect(await other.jobs.readCheckpoints(['none', job.id])).toEqual([null, '{"step":1}']);
+      expect(await other.jobs.readCheckpoints([])).toEqual([]);
       const [beat] = await other.jobs.listBeats([kind], 9);
       expect(beat).toEqual({ id: job.id, fence: 1, beats: 0 });
       expect(await storage.jobs.renewJobs([first!])).toEqual([{ id: job.id, fence: 1, wakes: 1 }]);

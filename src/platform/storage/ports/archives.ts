@@ -152,9 +152,10 @@ export interface ArchiveStore {
    * Deletes some rows of a `written` archive. The embedded store keeps the newest row of the ledger, because numbers of
    * rows would be used again.
    *
+   * @param places of the feed of rows. A row is deleted only if it is before all of them
    * @returns the number of deleted rows. 0: the rest cannot be deleted now
    */
-  deleteRows(archive: ArchiveRecord, limit: number): Promise<number>;
+  deleteRows(archive: ArchiveRecord, places: readonly string[], limit: number): Promise<number>;
   /** Lists units with late entries. */
   listLateUnits(): Promise<ArchiveUnit[]>;
   /** Returns those of these ids that belong to late entries. */

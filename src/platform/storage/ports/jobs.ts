@@ -61,6 +61,8 @@ export interface JobStore {
   listBeats(kinds: readonly string[], limit: number): Promise<JobBeat[]>;
   /** Claims a job that another process owns. @returns undefined if it has given a sign of life since the beat */
   takeOverJob(beat: JobBeat, holder: string): Promise<ClaimedJob | undefined>;
+  /** Reads the progress of jobs, in the order of their ids here. Null: there is no such job, or it has no progress. */
+  readCheckpoints(ids: readonly string[]): Promise<(string | null)[]>;
   /** Stores what has been done, and forgets failures. @returns whether the lease is valid */
   checkpointJob(lease: JobLease, checkpoint: string): Promise<boolean>;
   /**

@@ -14,6 +14,7 @@ import {
 import { readNumber, writeTextColumn } from './columns.ts';
 import type { Database, LedgerArchiveTable, LedgerTable } from './database.ts';
 import { UTC_DAY_MS, readLateEntry } from './late-entries.ts';
+import { isBeforePosition } from './entry-feed.ts';
 import { recordEntries } from './ledger.ts';
 import { selectLines } from './ledger-lines.ts';
 import type { RollupQueue } from './rollup-queue.ts';
@@ -64,7 +65,7 @@ export function createArchiveStore({ db, reports, rollups }: ArchiveParts): Arch
         .where('state', '=', 'begun')
         .execute();
     },
-    deleteRows: (archive, limit) => deleteArchivedRows(db, reports, archive, limit),
+    deleteRows: (archive, places, limit) => deleteArchivedRows({ db, reports }, archive, places, limit),
     async listLateUnits() {
       const rows = await db
         .selectFrom('late_entries')
@@ -221,9 +222,9 @@ async function readArchiveRows(db: Database, query: RowQuery): Promise<ArchiveRo
 }
 
 async function deleteArchivedRows(
-  db: Database,
-  reports: Database,
+  { db, reports }: Pick<ArchiveParts, 'db' | 'reports'>,
   archive: ArchiveRecord,
+  places: readonly string[],
   limit: number,
 ): Promise<number> {
   // A query of rows that the feed reads in the order of their numbers. @see entry-feed.ts
@@ -232,7 +233,7 @@ async function deleteArchivedRows(
     : sql<SqlBool>`ledger.rowid <> (select max(newest.rowid) from ledger as newest)`;
   const found = await selectRows(reports, archive)
     .select('id')
-    .where(isDeletable)
+    .where((row) => row.and([isDeletable, ...places.map((place) => isBeforePosition(reports, place))]))
     .orderBy('created_at_ms')
     .orderBy('id')
     .limit(limit)

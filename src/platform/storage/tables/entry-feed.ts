@@ -1,4 +1,4 @@
-import { PostgresAdapter, type SqlBool, sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import type { FoundRows, LedgerRow, NewEntries, NewEntriesQuery, RowQuery } from '../ports/entries.ts';
 import { readNumber } from './columns.ts';
 import type { Database } from './database.ts';
@@ -6,6 +6,7 @@ import { matchEntries } from './entry-filters.ts';
 import { readInOrder } from './entry-pages.ts';
 import { readLedgerRow } from './ledger.ts';
 import { addLines } from './ledger-lines.ts';
+import { isPostgres } from './rollups.ts';
 
 /** Maximum rows that one read visits. */
 const MAX_VISITED = 1000;
@@ -43,7 +44,18 @@ const feeds = {
   },
 };
 
-const feedOf = (db: Database) => feeds[db.getExecutor().adapter instanceof PostgresAdapter ? 'postgres' : 'sqlite'];
+const feedOf = (db: Database) => feeds[isPostgres(db) ? 'postgres' : 'sqlite'];
+
+/**
+ * A condition on rows of the ledger that are before a position, and not at it: in SQLite, a position needs its row. Old rows
+ * of PostgreSQL are in no feed.
+ */
+export function isBeforePosition(db: Database, position: string) {
+  const [place, id] = readPosition(position);
+  return isPostgres(db)
+    ? sql<SqlBool>`(ledger.added_in is null or (ledger.added_in, ledger.id) < (${place}::xid8, ${id}))`
+    : sql<SqlBool>`ledger.rowid < ${rowNumber(place, id)}`;
+}
 
 /** Returns a position before all entries that are recorded later. */
 export async function readFeedEnd(db: Database): Promise<string> {

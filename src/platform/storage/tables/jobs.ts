@@ -10,6 +10,7 @@ export const createJobStore = (db: Database): JobStore => ({
   renewJobs: (leases) => renewJobs(db, leases),
   listBeats: (kinds, limit) => listBeats(db, kinds, limit),
   takeOverJob: (beat, holder) => takeOverJob(db, beat, holder),
+  readCheckpoints: (ids) => readCheckpoints(db, ids),
   checkpointJob: (lease, checkpoint) => checkpointJob(db, lease, checkpoint),
   finishJob: (lease, wakes) => finishJob(db, lease, wakes),
   releaseJob: (lease, next) => releaseJob(db, lease, next),
@@ -40,6 +41,13 @@ export async function wakeJobRow(db: Database, { id, kind, payload, dueAtMs }: N
       })),
     )
     .execute();
+}
+
+async function readCheckpoints(db: Database, ids: readonly string[]): Promise<(string | null)[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.selectFrom('jobs').select(['id', 'checkpoint']).where('id', 'in', ids).execute();
+  const found = new Map(rows.map(({ id, checkpoint }) => [id, checkpoint]));
+  return ids.map((id) => found.get(id) ?? null);
 }
 
 async function claimJobs(db: Database, { kinds, holder, nowMs, limit }: JobClaim): Promise<ClaimedJob[]> {
