@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { openObjects } from '../compose/open-objects.ts';
 import type { Config } from '../config/schema.ts';
 import { encodeRows } from '../metering/archive/encode-rows.ts';
-import { type ExportQuery, exportRows } from '../metering/archive/export-rows.ts';
+import { type RowExportQuery, exportRows } from '../metering/archive/export-rows.ts';
 import { type ArchiveFormat, archiveFormats } from '../metering/archive/row-encoders.ts';
 import type { ArchiveRow } from '../platform/storage/ports/archives.ts';
 import { readStore } from './open-store.ts';
@@ -48,7 +48,7 @@ export async function exportLedger(
   const days = new Set<number>();
   let rows = 0;
   await readStore({ config, stderr }, async ({ archives, management }) => {
-    const query: ExportQuery = {
+    const query: RowExportQuery = {
       fromMs,
       toMs,
       workspaceId: workspace === undefined ? undefined : (await resolveWorkspace(management, workspace)).id,

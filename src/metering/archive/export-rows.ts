@@ -10,12 +10,12 @@ import { readArchive } from './archive-files.ts';
 import { PAGE_ROWS, positionOf } from './archive-ledger.ts';
 import { DAY_MS } from '../windows.ts';
 
-export interface ExportParts {
+export interface RowExportParts {
   archives: Pick<ArchiveStore, 'listUnits' | 'listArchives' | 'readRows'>;
   objects: Pick<Objects, 'open'>;
 }
 
-export interface ExportQuery {
+export interface RowExportQuery {
   /** Unix milliseconds, inclusive. */
   fromMs: number;
   /** Unix milliseconds, exclusive. */
@@ -33,7 +33,7 @@ export interface ExportQuery {
  *
  * @throws {Error} if the file of an archived day is missing
  */
-export async function* exportRows(parts: ExportParts, query: ExportQuery): AsyncGenerator<ArchiveRow[]> {
+export async function* exportRows(parts: RowExportParts, query: RowExportQuery): AsyncGenerator<ArchiveRow[]> {
   const { fromMs, toMs, workspaceId, includesArchived, onOmitted } = query;
   const days = { fromDay: Math.floor(fromMs / DAY_MS), toDay: Math.ceil(toMs / DAY_MS) };
   for (const unit of await parts.archives.listUnits({ ...days, workspaceId })) {
@@ -45,7 +45,7 @@ export async function* exportRows(parts: ExportParts, query: ExportQuery): Async
   }
 }
 
-const listParts = ({ archives }: ExportParts, { day, workspaceId }: ArchiveUnit): Promise<ArchiveRecord[]> =>
+const listParts = ({ archives }: RowExportParts, { day, workspaceId }: ArchiveUnit): Promise<ArchiveRecord[]> =>
   archives.listArchives({ fromDay: day, toDay: day + 1, workspaceId });
 
 /**
@@ -55,10 +55,10 @@ const listParts = ({ archives }: ExportParts, { day, workspaceId }: ArchiveUnit)
  * that the rest is read from a file
  */
 async function* readLedger(
-  parts: ExportParts,
+  parts: RowExportParts,
   unit: ArchiveUnit,
   part: number,
-  query: ExportQuery,
+  query: RowExportQuery,
 ): AsyncGenerator<ArchiveRow[]> {
   const { fromMs, toMs } = query;
   for (let after: RowPosition | undefined; ; ) {
@@ -75,9 +75,9 @@ async function* readLedger(
 }
 
 async function* readStored(
-  { objects }: ExportParts,
+  { objects }: RowExportParts,
   archive: ArchiveRecord,
-  { fromMs, toMs }: ExportQuery,
+  { fromMs, toMs }: RowExportQuery,
   after?: RowPosition,
 ): AsyncGenerator<ArchiveRow[]> {
   for await (const rows of readArchive(objects, archive)) {

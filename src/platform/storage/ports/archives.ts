@@ -105,7 +105,7 @@ export interface RowPosition {
   id: string;
 }
 
-export interface RowQuery extends ArchiveUnit {
+export interface ArchiveRowQuery extends ArchiveUnit {
   /** Absent: from the first row on. */
   after?: RowPosition | undefined;
   /** Unix milliseconds. Absent: the whole day. */
@@ -145,7 +145,7 @@ export interface ArchiveStore {
    */
   begin(unit: ArchiveUnit): Promise<ArchiveRecord>;
   /** Reads rows in the order of their times and ids. */
-  readRows(query: RowQuery): Promise<ArchiveRow[]>;
+  readRows(query: ArchiveRowQuery): Promise<ArchiveRow[]>;
   /** Records that the files of a `begun` archive are durable. Later calls change nothing. */
   saveFiles(archive: ArchiveRecord, files: ArchiveFiles): Promise<void>;
   /**

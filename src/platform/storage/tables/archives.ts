@@ -7,7 +7,7 @@ import {
   type ArchiveRow,
   type ArchiveStore,
   type ArchiveUnit,
-  type RowQuery,
+  type ArchiveRowQuery,
   type RowType,
   type RowValue,
 } from '../ports/archives.ts';
@@ -193,7 +193,7 @@ const selectRows = (db: Database, { day, workspaceId }: ArchiveUnit) =>
     .where('created_at_ms', '>=', BigInt(day * UTC_DAY_MS))
     .where('created_at_ms', '<', BigInt((day + 1) * UTC_DAY_MS));
 
-async function readArchiveRows(db: Database, query: RowQuery): Promise<ArchiveRow[]> {
+async function readArchiveRows(db: Database, query: ArchiveRowQuery): Promise<ArchiveRow[]> {
   const { after, fromMs, toMs, limit } = query;
   let selected = selectRows(db, query).select(columnNames);
   if (fromMs !== undefined) selected = selected.where('created_at_ms', '>=', BigInt(Math.ceil(fromMs)));
