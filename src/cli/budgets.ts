@@ -19,6 +19,7 @@ const places: Record<SpendingLimit['kind'], string> = {
   credits: 'credits',
   organization: 'budgets.organization',
   workspace: 'budget of the workspace',
+  tag: 'budgets.tags',
   member: 'budgets.member',
   guardrail: 'guardrail',
   key: 'limit of the key',
@@ -83,6 +84,7 @@ const readKeyHash = (scope: SpendingScope): string | null =>
 const writeScope = (scope: SpendingScope): Record<string, string | null> => ({
   workspace_id: scope !== 'everything' && 'workspaceId' in scope ? scope.workspaceId : null,
   user_id: scope !== 'everything' && 'memberId' in scope ? scope.memberId : null,
+  tag: scope !== 'everything' && 'tag' in scope ? scope.tag : null,
   key_hash: readKeyHash(scope),
 });
 

@@ -57,6 +57,7 @@ import { listCallableModels } from './list-callable-models.ts';
 import { compilePattern } from './compile-pattern.ts';
 import { createPageReader } from './create-page-reader.ts';
 import { createImageSettingsReader } from './read-image-settings.ts';
+import { payersOf } from '../metering/spending.ts';
 import { createRunObserver } from './observe-run.ts';
 import type { Accounting } from './open-accounting.ts';
 import type { Accounts } from './open-accounts.ts';
@@ -214,10 +215,11 @@ export function assemblePipelines(
       report: (type, error) => log('tool failed', { tool: type, err: error }),
     }),
     reserve(run, plan) {
-      const { caller, generationId, reservation } = run;
-      if (!reservation && !spending.limits(caller)) return undefined;
+      const { generationId, reservation } = run;
+      const payers = payersOf(run);
+      if (!reservation && !spending.limits(payers)) return undefined;
       const estimate = plan ? estimateCost(buildRequest(run), plan) : nothing;
-      return reservation ? reservation.extend(estimate) : spending.reserve(caller, generationId, estimate);
+      return reservation ? reservation.extend(estimate) : spending.reserve(payers, generationId, estimate);
     },
     observe(run, entry) {
       observeRun(run, entry, () => run);
@@ -237,9 +239,10 @@ export function assemblePipelines(
     ...everyRun,
     moderate: (run, endpoint) => moderatePrompt(run, run.request.prompt, endpoint),
     inspector: createPromptFilter(contentGuardrails),
-    reserve({ caller, request, generationId }, plan) {
-      if (!plan || !spending.limits(caller)) return undefined; // images have no charges
-      return spending.reserve(caller, generationId, estimateImagesCost(request, plan));
+    reserve(run, plan) {
+      const payers = payersOf(run);
+      if (!plan || !spending.limits(payers)) return undefined; // images have no charges
+      return spending.reserve(payers, run.generationId, estimateImagesCost(run.request, plan));
     },
     observe(run, entry) {
       observeRun(run, entry, () => describeGeneration(run));

@@ -8,6 +8,7 @@ import type { PipelineBase } from '../pipeline/pipeline.ts';
 import type { RetrievalPipeline } from '../pipeline/retrieval-pipeline.ts';
 import type { EmbeddingRun, RerankRun, RetrievalRun } from '../pipeline/run/retrieval-run.ts';
 import type { PipelinesParts } from './assemble-pipelines.ts';
+import { payersOf } from '../metering/spending.ts';
 import { createRunObserver } from './observe-run.ts';
 
 export interface RetrievalPipelines {
@@ -35,9 +36,10 @@ export function assembleRetrieval(
     embeddingPipeline: {
       ...shared,
       inspector: createEmbeddingFilter(contentGuardrails),
-      reserve({ caller, request, generationId }, plan) {
-        if (!plan || !spending.limits(caller)) return undefined; // embeddings have no charges
-        return spending.reserve(caller, generationId, estimateEmbeddingCost(request, plan));
+      reserve(run, plan) {
+        const payers = payersOf(run);
+        if (!plan || !spending.limits(payers)) return undefined; // embeddings have no charges
+        return spending.reserve(payers, run.generationId, estimateEmbeddingCost(run.request, plan));
       },
       observe(run, entry) {
         observeRun(run, entry, () => describeEmbedding(run));
@@ -46,9 +48,10 @@ export function assembleRetrieval(
     rerankPipeline: {
       ...shared,
       inspector: createRerankFilter(contentGuardrails),
-      reserve({ caller, request, generationId }, plan) {
-        if (!plan || !spending.limits(caller)) return undefined; // see above
-        return spending.reserve(caller, generationId, estimateRerankCost(request, plan));
+      reserve(run, plan) {
+        const payers = payersOf(run);
+        if (!plan || !spending.limits(payers)) return undefined; // see above
+        return spending.reserve(payers, run.generationId, estimateRerankCost(run.request, plan));
       },
       observe(run, entry) {
         observeRun(run, entry, () => describeRerank(run));

@@ -26,6 +26,7 @@ export function checkRelations(config: Config): RelationProblem[] {
     ...checkFileUrl(config.files.url, ['files', 'url']),
     ...checkModels(config),
     ...checkBudgets(config.budgets),
+    ...checkTagBudgets(config),
     ...checkUnpriced(config.limits.unpriced_models),
     ...findDuplicates(config.alerts.webhooks, ({ id }) => id, ['alerts', 'webhooks'], 'id'),
     ...checkHosts(config.outbound),
@@ -39,16 +40,31 @@ export function checkRelations(config: Config): RelationProblem[] {
 }
 
 /** A longer window needs a higher limit, or it has no effect. @see docs/reference/management.md#budgets */
-function checkBudgets(budgets: Config['budgets']): RelationProblem[] {
-  return Object.entries(budgets).flatMap(([whose, own]) => {
-    const windows = (['lifetime', 'monthly', 'weekly', 'daily'] as const).filter((window) => own[window] !== undefined);
-    return windows.slice(1).flatMap((window, at) => {
-      const broader = windows[at]!;
-      if (own[window]! < own[broader]!) return [];
-      const message = `must be below ${broader}, which is ${own[broader]}`;
-      return [{ path: ['budgets', whose, window], message, dependsOn: [['budgets', whose, broader]] }];
-    });
+function checkBudgets({ organization, member, tags }: Config['budgets']): RelationProblem[] {
+  return [
+    ...checkWindows(organization, ['budgets', 'organization']),
+    ...checkWindows(member, ['budgets', 'member']),
+    ...tags.flatMap((own, at) => checkWindows(own, ['budgets', 'tags', at])),
+  ];
+}
+
+function checkWindows(own: Config['budgets']['member'], path: Path): RelationProblem[] {
+  const windows = (['lifetime', 'monthly', 'weekly', 'daily'] as const).filter((window) => own[window] !== undefined);
+  return windows.slice(1).flatMap((window, at) => {
+    const broader = windows[at]!;
+    if (own[window]! < own[broader]!) return [];
+    const message = `must be below ${broader}, which is ${own[broader]}`;
+    return [{ path: [...path, window], message, dependsOn: [[...path, broader]] }];
   });
+}
+
+function checkTagBudgets({ budgets, tags }: Config): RelationProblem[] {
+  const unknown = budgets.tags.flatMap(({ tag }, at): RelationProblem[] => {
+    const key = tag.slice(0, tag.indexOf(':'));
+    if (tags.includes(key)) return [];
+    return [{ path: ['budgets', 'tags', at, 'tag'], message: `names the key "${key}", which \`tags\` does not list` }];
+  });
+  return [...unknown, ...findDuplicates(budgets.tags, ({ tag }) => tag, ['budgets', 'tags'], 'tag')];
 }
 
 function checkUnpriced(prices: Config['limits']['unpriced_models']): RelationProblem[] {

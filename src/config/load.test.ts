@@ -45,6 +45,7 @@ describe('defaults', () => {
       upstream_body_limit: 33554432,
       cors_origins: [],
       account_identity: true,
+      console: true,
       keep_alive_comment_ms: 10000,
       socket_ping_ms: 30000,
       socket_idle_ms: 900000,

@@ -19,17 +19,22 @@ export interface LimitSources {
   access: Pick<AccessStore, 'listKeys' | 'listMembers' | 'listAppliedGuardrails'>;
   management: Pick<ManagementStore, 'listBudgets' | 'listWorkspaces' | 'readCredits'>;
   /** `budgets` of the configuration. */
-  budgets: { organization: BudgetSettings; member: BudgetSettings };
+  budgets: {
+    organization: BudgetSettings;
+    member: BudgetSettings;
+    tags: readonly (BudgetSettings & { tag: string })[];
+  };
 }
 
 /** Lists all spending limits with a constant number of queries. @throws the store's error */
 export async function listSpendingLimits(sources: LimitSources): Promise<SpendingLimit[]> {
-  const { organization } = sources.budgets;
+  const { organization, tags } = sources.budgets;
   const keys = sources.access.listKeys();
   const limits = await Promise.all([
     keys.then(listKeyLimits),
     keys.then(async (all) => listGuardrailLimits(await sources.access.listAppliedGuardrails(), all)),
     listMemberLimits(sources),
+    tags.flatMap((each) => writeLimits(each, { kind: 'tag', scope: { tag: each.tag }, name: `The tag "${each.tag}"` })),
     listWorkspaceLimits(sources),
     writeLimits(organization, { kind: 'organization', scope: 'everything', name: 'The organization' }),
     listCredits(sources),

@@ -26,6 +26,7 @@ const refusals = {
   key: { error: 'payment_required', source: 'router_key_limit', remedy: 'Raise the limit of the key' },
   member: { error: 'permission_denied', source: 'member_budget', remedy: 'Raise budgets.member' },
   guardrail: { error: 'permission_denied', source: 'guardrail_budget', remedy: 'Raise the limit of the guardrail' },
+  tag: { error: 'permission_denied', source: 'tag_budget', remedy: 'Raise the limit of the tag in budgets.tags' },
   workspace: { error: 'permission_denied', source: 'workspace_budget', remedy: 'Raise the budget of the workspace' },
   organization: { error: 'payment_required', source: 'router_credits', remedy: 'Raise budgets.organization' },
   credits: { error: 'payment_required', source: 'router_credits', remedy: 'Add credits (headgate credits add)' },

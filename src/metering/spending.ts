@@ -2,6 +2,7 @@ import type { Caller } from '../domain/caller.ts';
 import { currentTimeMs } from '../domain/clock.ts';
 import type { LedgerEntry } from '../domain/ledger-entry.ts';
 import type { MaybePromise } from '../domain/maybe-promise.ts';
+import type { Tags } from '../domain/tags.ts';
 import { type SpendingWindow, spendingWindows } from '../platform/counters/accounts.ts';
 import type { AccountLimit, BudgetRefusal, Claim, Counters, Reservation } from '../platform/counters/counters.ts';
 import type { SpendingScope, SpendingSums } from '../platform/storage/ports/spending.ts';
@@ -11,7 +12,7 @@ import { DAY_MS, windowStarts } from './windows.ts';
 /** A spending limit. */
 export interface SpendingLimit {
   /** `credits`: the prepaid amount of the organization. */
-  kind: 'key' | 'member' | 'guardrail' | 'workspace' | 'organization' | 'credits';
+  kind: 'key' | 'member' | 'guardrail' | 'tag' | 'workspace' | 'organization' | 'credits';
   scope: SpendingScope;
   window: SpendingWindow;
   limitNanoUsd: bigint;
@@ -103,6 +104,7 @@ export class Spending {
   private readonly rereading = new Map<string, Promise<void>>();
   /** By key: the accounts that apply to it. */
   private readonly accountsOfKeys = new Map<string, { payers: Payers; accounts: readonly Account[] }>();
+  private hasTagLimits = false;
   private started = 0;
   private taken = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -154,6 +156,7 @@ export class Spending {
     this.taken = turn;
     this.accountsByName = new Map(accounts.map((account) => [account.name, account]));
     this.accounts = Map.groupBy(accounts, (account) => nameOf(account.limits[0]!.scope));
+    this.hasTagLimits = limits.some(({ kind }) => kind === 'tag');
     this.accountsOfKeys.clear();
   }
 
@@ -248,7 +251,7 @@ export class Spending {
    *   member, a guardrail or a workspace; names the broadest limit that is reached and when it resets
    * @see docs/guides/limits.md
    */
-  reserve(caller: Caller, id: string, estimate: Estimate): MaybePromise<CostReservation | undefined> {
+  reserve(caller: Payers, id: string, estimate: Estimate): MaybePromise<CostReservation | undefined> {
     const { nanoUsd, sharedNanoUsd } = estimate;
     const nowMs = this.now();
     const accounts: Account[] = [];
@@ -316,9 +319,18 @@ export class Spending {
     );
   }
 
-  /** Narrowest first. */
   private accountsOf(payers: Payers): readonly Account[] {
-    const { keyHash, memberId, workspaceId } = payers;
+    const { tags } = payers;
+    const own = this.accountsOfKey(payers);
+    if (!tags || !this.hasTagLimits) return own;
+    const tagged = Object.entries(tags).flatMap(
+      ([key, value]) => this.accounts.get(nameOf({ tag: `${key}:${value}` })) ?? [],
+    );
+    return tagged.length === 0 ? own : [...tagged, ...own];
+  }
+
+  /** Narrowest first. */
+  private accountsOfKey({ keyHash, memberId, workspaceId }: Payers): readonly Account[] {
     const known = this.accountsOfKeys.get(keyHash);
     if (known?.payers.workspaceId === workspaceId && known.payers.memberId === memberId) return known.accounts;
     const accounts = [
@@ -347,7 +359,11 @@ export class Spending {
 }
 
 /** The owners of the limits of a request. */
-type Payers = Pick<Caller, 'keyHash' | 'memberId' | 'workspaceId'>;
+export type Payers = Pick<Caller, 'keyHash' | 'memberId' | 'workspaceId'> & { tags?: Tags | undefined };
+
+/** Returns the owners of the limits of a run. Most runs have no tags, and then none is created. */
+export const payersOf = ({ caller, tags }: { caller: Caller; tags?: Tags | undefined }): Payers =>
+  tags ? { keyHash: caller.keyHash, memberId: caller.memberId, workspaceId: caller.workspaceId, tags } : caller;
 
 /** The spending and the start of each window, in the order of `spendingWindows`. */
 interface Sums extends Pick<Claim, 'startsMs' | 'recordedNanoUsd' | 'readAtMs'> {
@@ -506,6 +522,7 @@ function startsOf(nowMs: number): number[] {
 function nameOf(scope: SpendingScope): string {
   if (scope === 'everything') return 'organization';
   if ('keyHash' in scope) return `key ${scope.keyHash}`;
+  if ('tag' in scope) return `tag ${scope.tag}`;
   return 'memberId' in scope ? `member ${scope.memberId}` : `workspace ${scope.workspaceId}`;
 }
 

@@ -160,3 +160,65 @@ it('a key that several limits reject gets the narrowest of them', async () => {
   expect((await ask()).message).toMatch(/^The member "ada"/);
   expect((await ask(testKeys.organizationKey)).message).toMatch(/^The workspace "main"/);
 });
+
+describe('the budget of a tag', () => {
+  const budgets = { tags: [{ tag: 'team:search', daily: 0.02 }] };
+  const body = { model: 'acme/m', max_output_tokens: 10 };
+  const messages = [{ role: 'user', content: 'Hello' }];
+  /** Requests in each form, with the tag in the body or the header. */
+  const send = [
+    (headers = {}) =>
+      gateway.post('/responses', { ...body, input: 'Hello', metadata: { team: 'search' } }, { headers }),
+    () => gateway.post('/responses', { ...body, input: 'Hello', stream: true, metadata: { team: 'search' } }),
+    () =>
+      gateway.post('/chat/completions', { model: 'acme/m', messages, max_tokens: 10, metadata: { team: 'search' } }),
+    () =>
+      gateway.post(
+        '/messages',
+        { model: 'acme/m', messages, max_tokens: 10 },
+        { headers: { 'x-headgate-tags': 'team=search' } },
+      ),
+  ];
+
+  it('limits the requests with the tag of all keys, and no others', async () => {
+    await start({ tags: ['team'], budgets });
+    for (let count = 0; count < 2; count++) expect((await send[0]!()).status).toBe(200);
+    for (const one of send) {
+      const refused = await one();
+      const text = await refused.text();
+      expect([refused.status, text]).toEqual([403, expect.stringContaining('The tag \\"team:search\\" may spend')]);
+    }
+    const { error } = (await (await send[0]!()).json()) as { error: { metadata: object } };
+    expect(error.metadata).toMatchObject({ limit_source: 'tag_budget', interval: 'daily' });
+    expect((await ask()).status).toBe(200);
+    const other = { ...body, input: 'Hello', metadata: { team: 'ads' } };
+    expect((await gateway.post('/responses', other)).status).toBe(200);
+  });
+
+  it('counts what was spent before a restart, also after a correction', async () => {
+    await start({ tags: ['team'], budgets });
+    for (let count = 0; count < 2; count++) expect((await send[0]!()).status).toBe(200);
+    await gateway.close({ keepData: true });
+    gateway = await testGateway(parts({ tags: ['team'], budgets }), gateway.dataDir);
+    expect((await send[0]!()).status).toBe(403);
+    const [entry] = await gateway.gateway.storage.ledger.list({ limit: 1 });
+    await gateway.gateway.storage.ledger.correct(
+      [{ entry: entry!, costNanoUsd: -10_000_000n, inputCostNanoUsd: 0n }],
+      1,
+    );
+    await gateway.close({ keepData: true });
+    gateway = await testGateway(parts({ tags: ['team'], budgets }), gateway.dataDir);
+    expect((await send[0]!()).status).toBe(200);
+    expect((await send[0]!()).status).toBe(403);
+  });
+
+  it.each([
+    [{ tags: ['team'], budgets: { tags: [{ tag: 'squad:search', daily: 1 }] } }, 'which `tags` does not list'],
+    [{ tags: ['team'], budgets: { tags: [{ tag: 'team', daily: 1 }] } }, 'a key of `tags` and a value'],
+    [{ tags: ['team'], budgets: { tags: [{ tag: 'team:a', daily: 2, monthly: 1 }] } }, 'must be below monthly'],
+    [{ tags: ['team'], budgets: { tags: [1, 2].map((daily) => ({ tag: 'team:a', daily })) } }, 'budgets.tags[1].tag'],
+  ])('with %j is refused by the configuration', async (more, says) => {
+    await start();
+    await expect(testGateway(parts(more))).rejects.toThrow(says);
+  });
+});

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the syntax of the configuration file.
 import { Type } from 'typebox';
 import { MAX_RATE_LIMIT } from '../../domain/rate-limits.ts';
+import { TAG_KEY, TAG_VALUE } from '../../domain/tags.ts';
 import { requiredPrice, textField } from './fields.ts';
 
 const limitFields = {
@@ -157,16 +158,31 @@ const budgetFields = (whose: string) => {
     Type.Optional(
       Type.Number({ description: `USD that ${whose} may spend ${window}.`, exclusiveMinimum: 0, maximum: 9_000_000 }),
     );
-  return Type.Object({
+  return {
     daily: usd('per day (UTC)'),
     weekly: usd('per week, from Monday'),
     monthly: usd('per month'),
     lifetime: usd('in total'),
     include_byok: Type.Boolean({ description: 'Whether BYOK calls count.', default: false }),
-  });
+  };
 };
 
 export const budgetsSection = Type.Object({
-  organization: budgetFields('all workspaces together'),
-  member: budgetFields('each member, in all workspaces,'),
+  organization: Type.Object(budgetFields('all workspaces together')),
+  member: Type.Object(budgetFields('each member, in all workspaces,')),
+  tags: Type.Array(
+    Type.Object({
+      tag: Type.String({
+        description: 'A key of `tags` and a value, such as `team:search`.',
+        pattern: `${TAG_KEY.slice(0, -1)}:${TAG_VALUE.slice(1)}`,
+        says: 'must be a key of `tags` and a value, such as `team:search`',
+      }),
+      ...budgetFields('all requests with the tag'),
+    }),
+    {
+      description: 'Limits of all requests with a [tag](../guides/observability.md#tags).',
+      default: [],
+      maxItems: 1000,
+    },
+  ),
 });

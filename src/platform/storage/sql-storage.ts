@@ -108,7 +108,10 @@ export async function createSqlStorage(
       readReductions: () => readReductions(db),
       readTotals: (workspaceId) => readTotals(db, workspaceId),
       readTraffic: (sinceMs) => readTraffic(db, sinceMs),
-      readSpending: (scopes, sinceMs) => readSpending(db, scopes, sinceMs),
+      readSpending: async (scopes, sinceMs) => {
+        if (scopes.some((scope) => scope !== 'everything' && 'tag' in scope)) await rollups.drain();
+        return readSpending(db, reports, scopes, sinceMs);
+      },
       foldSpending: (startsMs) => foldSpendingRows(db, startsMs),
       readActivity: async (query) => {
         await rollups.drain();

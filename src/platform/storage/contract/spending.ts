@@ -102,6 +102,32 @@ export function testSpending(pair: () => StoragePair): void {
       expect(await ledger.readSpending([], [0])).toEqual([]);
     });
 
+    it('sums the spending of tags since several days, over all processes', async () => {
+      const { storage, other } = pair();
+      const [team, model] = [`team${createId('')}`.slice(0, 20), randomUUID()];
+      const day = (number: number) => number * 86_400_000;
+      const make = (number: number, costNanoUsd: bigint, value: string, fields: Partial<LedgerEntry> = {}) =>
+        createTestEntry({
+          createdAtMs: day(number),
+          costNanoUsd,
+          model,
+          tags: { [team]: value, also: 'x' },
+          ...fields,
+        });
+      const entries = [make(20_000, 5n, 'search'), make(20_001, 7n, 'search', { keyHash: randomUUID() })];
+      await storage.ledger.append(entries);
+      await other.ledger.append([make(20_001, 11n, 'ads'), make(20_001, 13n, 'search', { isByok: true })]);
+      const scopes = ['search', 'ads', 'none'].map((value) => ({ tag: `${team}:${value}` }));
+      const since = [0, day(20_001)];
+      expect(await storage.ledger.readSpending(scopes, since)).toEqual([
+        { costNanoUsd: [12n, 7n], byokNanoUsd: [13n, 13n] },
+        { costNanoUsd: [11n, 11n], byokNanoUsd: [0n, 0n] },
+        { costNanoUsd: [0n, 0n], byokNanoUsd: [0n, 0n] },
+      ]);
+      await other.ledger.correct([{ entry: entries[0]!, costNanoUsd: -2n, inputCostNanoUsd: 0n }], 1);
+      expect(await readSpent(storage.ledger, scopes[0]!, ...since)).toEqual([10n, 7n]);
+    });
+
     it('rolls up days without changing a sum, also while others record, correct and roll up', async () => {
       const { storage, other } = pair();
       const [workspaceId, memberId] = [randomUUID(), randomUUID()];

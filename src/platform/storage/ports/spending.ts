@@ -18,8 +18,13 @@ export interface SpendingStore {
   foldSpending(startsMs: readonly number[]): Promise<number>;
 }
 
-/** `everything`: all workspaces. */
-export type SpendingScope = { keyHash: string } | { memberId: string } | { workspaceId: string } | 'everything';
+/** `everything`: all workspaces. `tag`: a key and a value, `team:search`. */
+export type SpendingScope =
+  | { keyHash: string }
+  | { memberId: string }
+  | { workspaceId: string }
+  | { tag: string }
+  | 'everything';
 
 /** Sums since several days, in their order. */
 export interface SpendingSums {

@@ -4,6 +4,7 @@ import type { LedgerLine } from '../../../domain/ledger-entry.ts';
 import type { SpendingScope, SpendingSums } from '../ports/spending.ts';
 import { writeFlag, writeTextColumn } from './columns.ts';
 import type { Database, SpendingTable } from './database.ts';
+import { DAY_SLOTS, rollupLevels } from './rollups.ts';
 
 const DAY_MS = 86_400_000;
 const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
@@ -72,12 +73,14 @@ const idsPerQuery = 500;
 /**
  * Reads the spending of each scope.
  *
+ * @param reports reads the sums of tags, which are those of reports
  * @param sinceMs at least one; counts from the midnight (UTC) of its day; must not be within days that
  * `foldSpendingRows` has rolled up
  * @returns in the order of the scopes
  */
 export async function readSpending(
   db: Database,
+  reports: Database,
   scopes: readonly SpendingScope[],
   sinceMs: readonly number[],
 ): Promise<SpendingSums[]> {
@@ -101,6 +104,10 @@ export async function readSpending(
     for (let start = 0; start < ids.length; start += idsPerQuery) {
       if (start > 0) await nextTurn();
       const wanted = ids.slice(start, start + idsPerQuery).map(writeTextColumn);
+      if (kind === 'tag') {
+        for (const row of await readTags(reports, wanted, days)) note(kind, row.id, row);
+        continue;
+      }
       const query = those.select(`${kind} as id`).select(sums).where(kind, 'in', wanted).groupBy(kind);
       for (const row of await query.execute()) note(kind, row.id, row);
     }
@@ -110,6 +117,28 @@ export async function readSpending(
     const [kind, id] = columnOf(scope);
     return found.get(`${kind} ${writeTextColumn(id)}`) ?? nothing;
   });
+}
+
+/** The sums of days that have the tag. */
+const tagLevel = rollupLevels.findIndex(
+  ({ dimensions, slots }) => slots === DAY_SLOTS && dimensions.includes('tag') && !dimensions.includes('model'),
+);
+
+/** Reads the spending of tags since several days. */
+async function readTags(db: Database, tags: readonly string[], days: readonly bigint[]): Promise<{ id: string }[]> {
+  const since = (day: bigint, part: 'cost_nano_usd' | 'byok_nano_usd') =>
+    sql`cast(coalesce(sum(case when slot >= ${day * BigInt(DAY_SLOTS)} then ${sql.ref(part)} else 0 end), 0) as bigint)`;
+  const sums = days.flatMap((day, index) => [
+    sql`${since(day, 'cost_nano_usd')} as ${sql.ref(`cost${index}`)}`,
+    sql`${since(day, 'byok_nano_usd')} as ${sql.ref(`byok${index}`)}`,
+  ]);
+  const earliest = days.reduce((min, day) => (day < min ? day : min)) * BigInt(DAY_SLOTS);
+  // The condition on the empty text shows that the partial index has the rows.
+  const { rows } = await sql<{ id: string }>`
+    select tag as id, ${sql.join(sums)} from rollups
+    where level = ${sql.lit(tagLevel)} and tag in (${sql.join(tags)}) and tag <> '' and slot >= ${earliest}
+    group by tag`.execute(db);
+  return rows;
 }
 
 /** Rows per transaction, plus the rest of the last key. The embedded store needs some milliseconds for them. */
@@ -197,7 +226,7 @@ function foldKeys(db: Database, keys: readonly string[], starts: readonly bigint
 const sumSince = (day: bigint, part: 'cost_nano_usd' | 'byok_nano_usd') =>
   sql<bigint>`cast(coalesce(sum(case when day >= ${day} then ${sql.ref(part)} else 0 end), 0) as bigint)`;
 
-type Kind = 'key_hash' | 'member_id' | 'workspace_id' | 'everything';
+type Kind = 'key_hash' | 'member_id' | 'workspace_id' | 'tag' | 'everything';
 
 function groupByKind(scopes: readonly SpendingScope[]): [Kind, string[]][] {
   const ids = new Map<Kind, Set<string>>();
@@ -213,5 +242,6 @@ function groupByKind(scopes: readonly SpendingScope[]): [Kind, string[]][] {
 function columnOf(scope: SpendingScope): [Kind, string] {
   if (scope === 'everything') return ['everything', ''];
   if ('keyHash' in scope) return ['key_hash', scope.keyHash];
+  if ('tag' in scope) return ['tag', scope.tag];
   return 'memberId' in scope ? ['member_id', scope.memberId] : ['workspace_id', scope.workspaceId];
 }
