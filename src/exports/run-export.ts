@@ -73,9 +73,11 @@ export interface ExportParts {
 
 /** Rows that are counted of a backlog. */
 const MAX_COUNTED = 10_000;
-const PAGE = 500;
+/** Rows that are read at once. More would delay requests of this process. */
+const PAGE = 100;
 /** Longest time between two looks at the backlog. */
 const MEASURE_MS = 60_000;
+const MAX_PAUSE_MS = 1000;
 const RETRY_MS = 1000;
 const MAX_RETRY_MS = 60_000;
 
@@ -125,6 +127,7 @@ export async function runExport(job: OwnedJob, parts: ExportParts): Promise<JobO
     }
     // A new batch that is not full is all that waits.
     if (isRetry || pending.count === target.maxRows) await measure(parts, after);
+    const beganAt = performance.now();
     await write(parts, { after, ...pending }, isRetry, signal);
     isRetry = false;
     state.written += pending.count;
@@ -135,6 +138,8 @@ export async function runExport(job: OwnedJob, parts: ExportParts): Promise<JobO
       noteWaiting(state, 0, undefined);
     }
     await save({ after: pending.until });
+    // A long backlog takes half of the time at most, and leaves the rest to requests.
+    if (!isAtEnd) await job.waitForWake(Math.min(performance.now() - beganAt, MAX_PAUSE_MS));
   }
 }
 

@@ -35,9 +35,9 @@ export function createClickHouseTarget(
   }
 
   /** Reads the ids of a batch that the table has. */
-  async function readIds(rows: readonly LedgerRow[], signal: AbortSignal): Promise<Set<string>> {
-    const times = rows.map(({ entry }) => Math.floor(entry.createdAtMs / 1000));
-    const list = rows.map(({ entry }) => quote(entry.id)).join(', ');
+  async function readIds(rows: readonly WrittenRow[], signal: AbortSignal): Promise<Set<string>> {
+    const times = rows.map(({ seconds }) => seconds);
+    const list = rows.map(({ id }) => quote(id)).join(', ');
     const from = Math.min(...times);
     const to = Math.max(...times);
     // In the body, because a URL has a limit.
@@ -47,8 +47,8 @@ export function createClickHouseTarget(
     return new Set(text.split('\n').filter((id) => id !== ''));
   }
 
-  async function insert(rows: readonly LedgerRow[], token: string, signal: AbortSignal): Promise<void> {
-    const body = rows.map((row) => `${writeClickHouseRow(row)}\n`).join('');
+  async function insert(rows: readonly WrittenRow[], token: string, signal: AbortSignal): Promise<void> {
+    const body = rows.map(({ line }) => line).join('');
     await client.send(
       `insert into ${client.table} format JSONEachRow`,
       body,
@@ -66,19 +66,33 @@ export function createClickHouseTarget(
     maxRows: MAX_ROWS,
     everyMs,
     async write({ token, isRetry, read }: ExportBatch, signal) {
-      const rows: LedgerRow[] = [];
-      for await (const page of read()) rows.push(...page);
+      const rows: WrittenRow[] = [];
+      for await (const page of read()) rows.push(...page.map(writeRow));
       if (rows.length === 0) return; // they were deleted
       knowsTokens ??= await findTokens(signal);
       if (!isRetry) return insert(rows, token, signal);
       if (!knowsTokens) await checkEnded(token, signal);
       const stored = await readIds(rows, signal);
-      const missing = rows.filter(({ entry }) => !stored.has(entry.id));
+      const missing = rows.filter(({ id }) => !stored.has(id));
       if (missing.length > 0) await insert(missing, token, signal);
     },
     close: () => client.close(),
   };
 }
+
+/** A row as a line, and what finds it in the table. */
+interface WrittenRow {
+  id: string;
+  /** Unix time. */
+  seconds: number;
+  line: string;
+}
+
+const writeRow = (row: LedgerRow): WrittenRow => ({
+  id: row.entry.id,
+  seconds: Math.floor(row.entry.createdAtMs / 1000),
+  line: `${writeClickHouseRow(row)}\n`,
+});
 
 /** Quotes a text. Ids of the ledger have no special characters, but a plugin could have written others. */
 const quote = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`;

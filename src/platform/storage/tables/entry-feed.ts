@@ -63,25 +63,26 @@ export async function readFeedEnd(db: Database): Promise<string> {
   return writePosition(rows[0] ?? { place: '0', id: '' });
 }
 
-/** Finds the next rows. */
+/** Finds the next rows. The database counts them, because thousands of rows in memory would delay requests. */
 export async function findFeedRows(
   db: Database,
   { after, limit }: { after: string; limit: number },
 ): Promise<FoundRows> {
   const feed = feedOf(db);
-  const rows = await db
-    .selectFrom('ledger')
+  const next = db.selectFrom('ledger').where(feed.isAfter(...readPosition(after)));
+  const counted = await db
+    .selectFrom(next.select('id').orderBy(feed.order).limit(limit).as('found'))
+    .select(({ fn }) => fn.countAll<bigint>().as('count'))
+    .executeTakeFirstOrThrow();
+  const count = readNumber(counted.count);
+  const rows = next
     .select(['id', 'created_at_ms', feed.place.as('place')])
-    .where(feed.isAfter(...readPosition(after)))
     .orderBy(feed.order)
-    .limit(limit)
-    .execute();
-  const [first, last] = [rows[0], rows.at(-1)];
-  return {
-    position: last ? writePosition(last) : after,
-    count: rows.length,
-    firstAtMs: first && readNumber(first.created_at_ms),
-  };
+    .limit(1);
+  const first = count === 0 ? undefined : await rows.executeTakeFirst();
+  const last = count <= 1 ? first : await rows.offset(count - 1).executeTakeFirst();
+  if (!first || !last) return { position: after, count: 0, firstAtMs: undefined }; // or they were deleted meanwhile
+  return { position: writePosition(last), count, firstAtMs: readNumber(first.created_at_ms) };
 }
 
 /** Reads the rows between two places. */
