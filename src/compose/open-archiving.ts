@@ -32,7 +32,7 @@ export interface ArchivingState {
 /** The id and the kind of the job. All hosts of a store share it. */
 const ARCHIVE_JOB = 'ledger-archive';
 /** Interval of looking for the job. */
-const POLL_MS = 10_000;
+const POLL_MS = 2000;
 const PAGE = 500;
 /** Time without a failure after which another host has the job. It is tried again within a minute. */
 const FORGET_MS = 900_000;

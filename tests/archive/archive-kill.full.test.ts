@@ -62,6 +62,7 @@ async function killAgainAndAgain(data: string, open: (data: string) => Promise<S
     (await storage.archives.listUnarchived(FIRST_DAY + 50)).length === 0 &&
     (await storage.archives.listUnfinished()).length === 0;
   let totals = await storage.ledger.readTotals();
+  const interrupted = new Set<string>();
   let kills = 0;
   for (let round = 0; kills < KILLS; round++) {
     if (await isDone()) {
@@ -76,7 +77,9 @@ async function killAgainAndAgain(data: string, open: (data: string) => Promise<S
     await pause(((testSeed + round * 37) % 40) * 10); // the moment of the kill
     for (const { kill } of processes) if (await kill()) kills++;
     expect(await storage.ledger.readTotals()).toEqual(totals);
+    for (const { state } of await storage.archives.listUnfinished()) interrupted.add(state);
   }
+  expect(interrupted.size, 'a kill interrupted an archive').toBeGreaterThan(0);
   const last = startProcess(data, url);
   expect(await last.ended).toBe(0);
   expect(await isDone()).toBe(true);

@@ -55,7 +55,7 @@ async function* hashBytes(content: AsyncIterable<Uint8Array>, hash: Hash): Async
 }
 
 const compress = (content: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
-  pipeline(Readable.from(content), createGzip(), () => {}); // whoever reads it gets the error
+  pipeline(Readable.from(content), createGzip(), () => {}); // the reader gets the error
 
 /**
  * Reads the rows of an archive that is written.

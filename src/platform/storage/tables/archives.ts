@@ -227,7 +227,7 @@ async function deleteArchivedRows(
   places: readonly string[],
   limit: number,
 ): Promise<number> {
-  // A query of rows that the feed reads in the order of their numbers. @see entry-feed.ts
+  // Positions of the feed need the highest number of a row. @see entry-feed.ts
   const isDeletable = isPostgres(db)
     ? sql<SqlBool>`1 = 1`
     : sql<SqlBool>`ledger.rowid <> (select max(newest.rowid) from ledger as newest)`;
