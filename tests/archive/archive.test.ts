@@ -105,6 +105,24 @@ describe('the archive of the ledger', () => {
     expect(await archiveLedger(parts, never)).toBe(0);
   });
 
+  it('does not overwrite a file with rows of a later part, if a process was paused', async () => {
+    const { storage, objects, parts } = await openLab('paused', 6);
+    const unit = { day: FIRST_DAY, workspaceId: workspaces[0]! };
+    const archive = await storage.archives.begin(unit);
+    await archiveLedger(parts, never);
+    await storage.ledger.append([createTestEntry({ workspaceId: unit.workspaceId, createdAtMs: FIRST_DAY * DAY_MS })]);
+    expect(await storage.archives.admitLate(unit, 9)).toMatchObject({ part: 2, rows: archive.rows });
+
+    const paused: ArchivingParts = {
+      ...parts,
+      archives: { ...storage.archives, listUnfinished: async () => [archive], begin: async () => archive },
+    };
+    await expect(archiveLedger(paused, never)).rejects.toThrow('Another process has archived 2024-10-04');
+    const rows = await readAll(objects, { ...archive, state: 'deleted' });
+    expect(rows.every(({ values }) => values['key_hash'] === '0'.repeat(64))).toBe(true);
+    expect(rows).toHaveLength(archive.rows);
+  });
+
   it('follows the retention of each workspace', async () => {
     const { storage, parts } = await openLab('retention', 30);
     const today = FIRST_DAY + 10;

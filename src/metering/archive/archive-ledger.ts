@@ -37,7 +37,7 @@ const DELETED_ROWS = 50;
 /** Late entries of an archive. */
 const MAX_LATE = 5000;
 
-/** The ledger of a unit does not have the rows that it had when the archive began. */
+/** The ledger does not have the rows of an archive, or no longer all of them. */
 class ChangedRowsError extends Error {
   override readonly name = 'ChangedRowsError';
 }
@@ -117,10 +117,10 @@ async function finishArchive(
 /**
  * Reads all rows of an archive whose files are not written.
  *
- * @throws {ChangedRowsError} if there are more or fewer: another process may be deleting them, so the files are complete
+ * @throws {ChangedRowsError} if there are more or fewer, or another process has written the files and may have deleted some
  */
 async function* readAll(
-  archives: Pick<ArchiveStore, 'readRows'>,
+  archives: Pick<ArchiveStore, 'readRows' | 'listArchives'>,
   archive: ArchiveRecord,
   signal: AbortSignal,
 ): AsyncGenerator<ArchiveRow[]> {
@@ -133,11 +133,18 @@ async function* readAll(
     if (page.length < PAGE_ROWS) break;
     after = positionOf(page.at(-1)!);
   }
-  if (rows === archive.rows) return;
-  const { day, workspaceId } = archive;
-  throw new ChangedRowsError(
-    `The ledger has ${rows} rows of ${writeDay(day)} in workspace ${workspaceId}, and had ${archive.rows} when their archive began.`,
-  );
+  const { day, workspaceId, part } = archive;
+  const name = `${writeDay(day)} in workspace ${workspaceId}`;
+  // A process that was paused can read the rows of a later part. So this is checked after the last row was read.
+  const parts = await archives.listArchives({ fromDay: day, toDay: day + 1, workspaceId });
+  if (parts.find((each) => each.part === part)?.state !== 'begun') {
+    throw new ChangedRowsError(`Another process has archived ${name}.`);
+  }
+  if (rows !== archive.rows) {
+    throw new ChangedRowsError(
+      `The ledger has ${rows} rows of ${name}, and had ${archive.rows} when their archive began.`,
+    );
+  }
 }
 
 export const positionOf = ({ values }: ArchiveRow): RowPosition => ({

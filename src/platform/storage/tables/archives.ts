@@ -103,25 +103,25 @@ export function createArchiveStore({ db, reports, rollups }: ArchiveParts): Arch
   }
 }
 
+const nothingYet = {
+  row_count: null,
+  files: null,
+  deleted_rows: 0,
+  deleted_entries: 0,
+  deleted_input_tokens: 0,
+  deleted_output_tokens: 0,
+  deleted_cost_nano_usd: 0,
+};
+
 /** Waits for transactions that record entries or corrections of old days, and blocks later ones. */
 async function lockArchives(trx: Database): Promise<void> {
   if (isPostgres(trx)) await sql`lock table ledger_archives in share row exclusive mode`.execute(trx);
 }
 
 async function insertArchive(trx: Database, { day, workspaceId }: ArchiveUnit, part: number): Promise<void> {
-  const none = { deleted_rows: 0, deleted_entries: 0, deleted_input_tokens: 0, deleted_output_tokens: 0 };
   await trx
     .insertInto('ledger_archives')
-    .values({
-      day,
-      workspace_id: workspaceId,
-      part,
-      state: 'begun',
-      row_count: null,
-      files: null,
-      ...none,
-      deleted_cost_nano_usd: 0,
-    })
+    .values({ day, workspace_id: workspaceId, part, state: 'begun', ...nothingYet })
     .onConflict((oc) => oc.columns(['day', 'workspace_id', 'part']).doNothing())
     .execute();
 }
