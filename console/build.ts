@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { globSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, type Rolldown } from 'vite';
@@ -16,6 +16,8 @@ export async function buildConsole(output: string): Promise<string[]> {
   const result = await buildForProduction(output);
   hashTheme(output);
   for (const path of globSync('**/*.{html,js,css,svg}', { cwd: output })) compress(join(output, path));
+  const now = new Date();
+  utimesSync(join(output, 'index.html'), now, now); // a gateway that runs lists the files again
   return ['index.html', 'icon.svg', ...listFirst(result.output)];
 }
 
@@ -64,7 +66,7 @@ function listFirst(output: Rolldown.RolldownOutput['output']): string[] {
   };
   for (const file of output) {
     const isEntry = file.type === 'chunk' ? file.isEntry : file.fileName.endsWith('.css');
-    const isFirstPage = file.type === 'chunk' && (file.facadeModuleId ?? '').endsWith('requests/requests-page.tsx');
+    const isFirstPage = file.type === 'chunk' && (file.facadeModuleId ?? '').endsWith('overview/overview-page.tsx');
     if (isEntry || isFirstPage) add(file.fileName);
   }
   return [...first];

@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link, r
 import { parseSearch, stringifySearch } from './logic/search.ts';
 import { readRequestSearch } from './requests/filters.ts';
 import { Root } from './shell/shell.tsx';
+import { readSpendSearch } from './spend/spend-search.ts';
 import { Empty, Failed, Loading } from './ui/states.tsx';
 
 const root = createRootRoute({
@@ -20,7 +21,7 @@ const start = createRoute({
   ...parent,
   path: '/',
   beforeLoad: () => {
-    throw redirect({ to: '/requests', replace: true });
+    throw redirect({ to: '/overview', replace: true });
   },
 });
 /** After a sign-in, a link that works once leads to the start. */
@@ -37,11 +38,47 @@ const request = createRoute({
   component: lazyRouteComponent(() => import('./request/request-page.tsx'), 'RequestPage'),
 });
 
+const overview = createRoute({
+  ...parent,
+  path: '/overview',
+  component: lazyRouteComponent(() => import('./overview/overview-page.tsx'), 'OverviewPage'),
+});
+const spend = createRoute({
+  ...parent,
+  path: '/spend',
+  validateSearch: readSpendSearch,
+  component: lazyRouteComponent(() => import('./spend/spend-page.tsx'), 'SpendPage'),
+});
+const keys = createRoute({
+  ...parent,
+  path: '/keys',
+  validateSearch: ({ search }: Record<string, unknown>): { search?: string } =>
+    typeof search === 'string' ? { search } : {},
+  component: lazyRouteComponent(() => import('./keys/keys-page.tsx'), 'KeysPage'),
+});
+const budgets = createRoute({
+  ...parent,
+  path: '/budgets',
+  component: lazyRouteComponent(() => import('./budgets/budgets-page.tsx'), 'BudgetsPage'),
+});
+const members = createRoute({
+  ...parent,
+  path: '/members',
+  component: lazyRouteComponent(() => import('./members/members-page.tsx'), 'MembersPage'),
+});
+const workspaces = createRoute({
+  ...parent,
+  path: '/workspaces',
+  component: lazyRouteComponent(() => import('./workspaces/workspaces-page.tsx'), 'WorkspacesPage'),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([start, signIn, requests, request]),
+  routeTree: root.addChildren([start, signIn, overview, requests, request, spend, keys, budgets, members, workspaces]),
   basepath: new URL(document.baseURI).pathname,
   parseSearch: (text) => parseSearch(text),
   stringifySearch,
+  scrollRestoration: true,
+  scrollToTopSelectors: ['#content'],
   defaultPreload: 'intent',
   defaultPendingComponent: () => <Loading />,
   defaultErrorComponent: ({ error, reset }) => <Failed error={error} onRetry={reset} />,

@@ -27,6 +27,7 @@ export function formatShare(part: number, total: number): string {
 /** Writes a change against an earlier value: `+12%`. Undefined: there is nothing to compare with. */
 export function formatChange(now: number, before: number): string | undefined {
   if (before === 0) return undefined;
+  if (now / before >= 10) return `×${whole.format(Math.round(now / before))}`;
   const percent = Math.round((now / before - 1) * 100);
   return `${percent > 0 ? '+' : percent < 0 ? '−' : '±'}${whole.format(Math.abs(percent))}%`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addArrivals, type LiveRows, mergeRows, noRows, reveal } from './live-list.ts';
+import { addArrivals, createGapCheck, type LiveRows, mergeRows, noRows, REPEATED, reveal } from './live-list.ts';
 
 interface Row {
   id: string;
@@ -36,6 +36,16 @@ describe('rows that arrive', () => {
     const rows = addArrivals(empty, [row(5), row(2), row(4)], { listed, isOpen: true });
     expect(ids(rows.shown)).toEqual([5, 4, 2]);
   });
+});
+
+it('a gap is noticed if the feed repeats only unknown requests', () => {
+  const ids = Array.from({ length: REPEATED }, (_, at) => `gen-${at}`);
+  const check = createGapCheck(['gen-old']);
+  expect(check(ids.slice(0, 50))).toBe(false);
+  expect(check(ids.slice(50))).toBe(true);
+  expect(check(ids)).toBe(false);
+  expect(createGapCheck(['gen-7'])(ids)).toBe(false);
+  expect(createGapCheck([])(ids)).toBe(false);
 });
 
 describe('merged rows', () => {

@@ -13,6 +13,32 @@ export const noRows: LiveRows<never> = { shown: [], waiting: [] };
 /** Rows that are kept without being shown. The list is read again if more arrive. */
 export const MAX_WAITING = 1000;
 
+/** Earlier requests that the feed repeats at its begin, so that none falls between it and the first page. */
+export const REPEATED = 100;
+
+/**
+ * Finds out whether requests are missing between the pages that were read and the feed, because the pages are older than what
+ * the feed repeats.
+ *
+ * @param listed ids of the rows that were read
+ * @returns a function that takes the ids that arrive, and returns true once if there is a gap
+ */
+export function createGapCheck(listed: readonly string[]): (arrived: readonly string[]) => boolean {
+  const known = new Set(listed);
+  let isOpen = known.size > 0;
+  let count = 0;
+  return (arrived) => {
+    if (!isOpen) return false;
+    count += arrived.length;
+    if (arrived.some((id) => known.has(id))) isOpen = false;
+    else if (count >= REPEATED) {
+      isOpen = false;
+      return true;
+    }
+    return false;
+  };
+}
+
 /** Orders as the gateway does: the newest first. */
 const compare = (a: Row, b: Row): number =>
   a.created_at === b.created_at ? (a.id < b.id ? 1 : -1) : a.created_at < b.created_at ? 1 : -1;

@@ -1,4 +1,4 @@
-import { Link, useNavigate } from '@tanstack/react-router';
+import { Link, useElementScrollRestoration, useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type JSX, type RefObject, useEffect, useRef } from 'react';
 import type { Generation } from '../api/types.ts';
@@ -6,6 +6,9 @@ import { isTyping } from '../shell/use-shortcuts.ts';
 import { toneOf } from '../ui/status.tsx';
 import type { Column } from './columns.tsx';
 import type { Names } from './use-names.ts';
+
+/** The name of the list for the router, which restores how far it was scrolled. */
+export const LIST_NAME = 'requests';
 
 const ROW = 40;
 const HEAD = 36;
@@ -24,6 +27,7 @@ interface Props {
 /** The table of requests. Only the rows in view exist; `j` and `k` move between them. */
 export function RequestTable({ rows, columns, names, hasMore, isLoadingMore, onEnd, frame }: Props): JSX.Element {
   const navigate = useNavigate();
+  const restored = useElementScrollRestoration({ id: LIST_NAME });
   const focused = useRef<string | undefined>(undefined);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -31,6 +35,8 @@ export function RequestTable({ rows, columns, names, hasMore, isLoadingMore, onE
     estimateSize: () => ROW,
     getItemKey: (index) => rows[index]!.id,
     overscan: 12,
+    // Back from a request, the list is where it was.
+    initialOffset: () => restored?.scrollY ?? 0,
     scrollPaddingStart: HEAD,
   });
   const items = virtual.getVirtualItems();

@@ -11,7 +11,7 @@ import { chosenColumns, columns as allColumns } from './columns.tsx';
 import { ExportButton } from './export-button.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { activeFilters, type RequestSearch } from './filters.ts';
-import { RequestTable } from './request-table.tsx';
+import { LIST_NAME, RequestTable } from './request-table.tsx';
 import { useNames } from './use-names.ts';
 import { type Requests, useRequests } from './use-requests.ts';
 
@@ -98,8 +98,14 @@ export function RequestsPage(): JSX.Element {
         <output className="hidden">
           {requests.waiting > 0 ? `${requests.waiting} new requests wait. Press n to show them.` : ''}
         </output>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable with the keyboard */}
-        <section ref={frame} className="list" aria-label="List of requests" tabIndex={0}>
+        <section
+          ref={frame}
+          data-scroll-restoration-id={LIST_NAME}
+          className="list"
+          aria-label="List of requests"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable with the keyboard
+          tabIndex={0}
+        >
           <List requests={requests} search={search}>
             <RequestTable
               rows={requests.rows}

@@ -1,13 +1,10 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { call } from '../api/client.ts';
 import { type FeedState, followFeed } from '../api/live-feed.ts';
 import type { Generation, GenerationsQuery } from '../api/types.ts';
 import { feedQuery, isFollowed, listQuery, type RequestSearch } from './filters.ts';
-import { addArrivals, type LiveRows, mergeRows, noRows, reveal } from './live-list.ts';
-
-/** Earlier requests that the feed repeats, so that none falls between it and the first page. */
-const REPEATED = 100;
+import { addArrivals, createGapCheck, type LiveRows, mergeRows, noRows, REPEATED, reveal } from './live-list.ts';
 
 export interface Requests {
   rows: readonly Generation[];
@@ -34,8 +31,10 @@ export function useRequests(search: RequestSearch, isOpen: () => boolean): Reque
   const name = JSON.stringify(conditions);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the name stands for the conditions, and a named range begins once
   const query = useMemo(() => listQuery(conditions), [name]);
+  const client = useQueryClient();
+  const queryKey = ['generations', query];
   const pages = useInfiniteQuery({
-    queryKey: ['generations', query],
+    queryKey,
     queryFn: ({ pageParam, signal }) =>
       call('get', '/api/v1/generations', {
         query: { ...query, limit: 100, ...(pageParam === '' ? {} : { cursor: pageParam }) } as GenerationsQuery,
@@ -44,8 +43,7 @@ export function useRequests(search: RequestSearch, isOpen: () => boolean): Reque
     initialPageParam: '',
     getNextPageParam: ({ next_cursor }) => next_cursor,
     staleTime: Number.POSITIVE_INFINITY, // the feed has what is new
-    gcTime: 60_000,
-    refetchOnMount: 'always',
+    gcTime: 300_000,
   });
   const read = useMemo(() => pages.data?.pages.flatMap(({ data }) => data) ?? [], [pages.data]);
   const [live, setLive] = useState<LiveRows>(noRows);
@@ -62,12 +60,18 @@ export function useRequests(search: RequestSearch, isOpen: () => boolean): Reque
     if (!isOn || !isReady) return;
     const stop = new AbortController();
     setState('connecting');
+    const isGap = createGapCheck(latest.current.read.map(({ id }) => id));
     void followFeed({
       query: feedQuery(conditions),
       last: REPEATED,
       signal: stop.signal,
       onState: setState,
       onEntries(entries) {
+        if (isGap(entries.map(({ id }) => id))) {
+          setLive(noRows);
+          void client.resetQueries({ queryKey });
+          return;
+        }
         const listed = new Set(latest.current.read.map(({ id }) => id));
         // Rows that are older than what was read belong to a later page.
         const oldest = latest.current.read.at(-1)?.created_at;

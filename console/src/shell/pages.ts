@@ -2,7 +2,7 @@ import type { Session } from '../api/session.ts';
 import type { IconName } from '../ui/icon.tsx';
 
 interface PageEntry {
-  path: '/requests';
+  path: '/overview' | '/requests' | '/spend' | '/keys' | '/budgets' | '/members' | '/workspaces';
   label: string;
   icon: IconName;
   /** The key after `g` that opens it. */
@@ -14,7 +14,13 @@ interface PageEntry {
 
 /** The pages of the navigation, in its order. */
 const pages: readonly PageEntry[] = [
+  { path: '/overview', label: 'Overview', icon: 'overview', key: 'o', group: 'Watch' },
   { path: '/requests', label: 'Requests', icon: 'requests', key: 'r', group: 'Watch' },
+  { path: '/spend', label: 'Spend', icon: 'spend', key: 's', group: 'Watch' },
+  { path: '/keys', label: 'Keys', icon: 'keys', key: 'k', group: 'Manage', isForAdmins: true },
+  { path: '/budgets', label: 'Budgets', icon: 'budgets', key: 'b', group: 'Manage', isForAdmins: true },
+  { path: '/members', label: 'Members', icon: 'members', key: 'm', group: 'Manage', isForAdmins: true },
+  { path: '/workspaces', label: 'Workspaces', icon: 'workspaces', key: 'w', group: 'Manage', isForAdmins: true },
 ];
 
 /** @returns the pages that a session may use */

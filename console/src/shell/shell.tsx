@@ -50,8 +50,8 @@ function Shell({ session }: { session: Session }): JSX.Element {
 
   async function leave(): Promise<void> {
     await signOut().catch(() => {}); // a session that has ended is signed out
-    client.clear();
     client.setQueryData(sessionQuery.queryKey, null);
+    client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
     void navigate({ to: '/' });
   }
 
@@ -60,7 +60,7 @@ function Shell({ session }: { session: Session }): JSX.Element {
       <button type="button" className="button primary skip" onClick={() => document.getElementById('content')?.focus()}>
         Skip to the content
       </button>
-      <div className="topbar">
+      <header className="topbar">
         <button
           type="button"
           className="button quiet icon-only"
@@ -75,7 +75,7 @@ function Shell({ session }: { session: Session }): JSX.Element {
         <button type="button" className="button quiet icon-only" aria-label="Find" onClick={openPalette}>
           <Icon name="search" />
         </button>
-      </div>
+      </header>
       {isOpen && (
         <button type="button" className="scrim" aria-label="Close the navigation" onClick={() => setOpen(false)} />
       )}

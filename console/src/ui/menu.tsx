@@ -12,6 +12,7 @@ export interface MenuChoice {
 export function MenuButton({
   icon,
   label,
+  name,
   title,
   choices,
   selected,
@@ -21,6 +22,8 @@ export function MenuButton({
 }: {
   icon?: IconName;
   label: ReactNode;
+  /** What a screen reader says, if the label is an icon. */
+  name?: string;
   /** The heading of the menu. */
   title: string;
   choices: readonly MenuChoice[];
@@ -31,7 +34,7 @@ export function MenuButton({
 }): JSX.Element {
   return (
     <MenuTrigger>
-      <Button className={className}>
+      <Button className={className} aria-label={name}>
         {icon !== undefined && <Icon name={icon} />}
         {label}
       </Button>

@@ -31,6 +31,6 @@ export const toneOf = ({ outcome, status }: Ended): Tone =>
 
 /** How a request ended. */
 export function Outcome({ entry }: { entry: Ended }): JSX.Element {
-  const text = entry.outcome === 'failed' || entry.outcome === 'completed' ? '' : ` ${entry.outcome}`;
-  return <Status tone={toneOf(entry)}>{`${entry.status ?? ''}${text}`.trim() || entry.outcome}</Status>;
+  const isPlain = entry.outcome === 'failed' || entry.outcome === 'completed';
+  return <Status tone={toneOf(entry)}>{isPlain && entry.status !== null ? entry.status : entry.outcome}</Status>;
 }

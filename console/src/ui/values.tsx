@@ -14,6 +14,12 @@ export function Money({ amount }: { amount: bigint | number | string | null }): 
   );
 }
 
+/** A limit, which people set in whole dollars or cents: `$500.00`. Further digits are shown if there are some. */
+export function RoundMoney({ amount }: { amount: number }): JSX.Element {
+  const { main, tail } = moneyParts(toNano(amount));
+  return <span className="money">{/^0+$/.test(tail) ? main : main + tail}</span>;
+}
+
 /** @returns an amount as text, for titles and labels */
 export const moneyText = (amount: number | null): string =>
   amount === null ? 'no price' : formatMoney(toNano(amount));

@@ -1,4 +1,4 @@
-import { readFile, readdir } from 'node:fs/promises';
+import { readFile, readdir, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -53,27 +53,27 @@ const encodings = [
   ['gzip', '.gz'],
 ] as const;
 
-let listed: Promise<ReadonlySet<string>> | undefined;
+let listed: { builtAtMs: number; files: Promise<ReadonlySet<string>> } | undefined;
 
-/** Lists the files once. Only their paths are served, so a request cannot name any other. */
-function listFiles(): Promise<ReadonlySet<string>> {
-  listed ??= readdir(folder, { recursive: true, withFileTypes: true }).then(
-    (entries) =>
-      new Set(
-        entries
-          .filter((entry) => entry.isFile())
-          .map((entry) =>
-            join(entry.parentPath, entry.name)
-              .slice(folder.length + 1)
-              .replaceAll('\\', '/'),
-          ),
+/** Lists the files once for each build. Only their paths are served, so a request cannot name any other. */
+async function listFiles(): Promise<ReadonlySet<string>> {
+  const page = await stat(join(folder, INDEX)).catch(() => undefined);
+  if (page === undefined) return new Set();
+  if (listed?.builtAtMs !== page.mtimeMs) listed = { builtAtMs: page.mtimeMs, files: readFiles() };
+  return listed.files;
+}
+
+async function readFiles(): Promise<ReadonlySet<string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  return new Set(
+    entries
+      .filter((entry) => entry.isFile())
+      .map((entry) =>
+        join(entry.parentPath, entry.name)
+          .slice(folder.length + 1)
+          .replaceAll('\\', '/'),
       ),
-    () => {
-      listed = undefined; // it may be built later
-      return new Set<string>();
-    },
   );
-  return listed;
 }
 
 async function servePage(

@@ -1,0 +1,123 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type JSX, useState } from 'react';
+import { formatShare } from '../logic/numbers.ts';
+import { formatTime } from '../logic/time.ts';
+import { toNano } from '../logic/money.ts';
+import { Icon } from '../ui/icon.tsx';
+import { Page } from '../ui/page.tsx';
+import { Empty, Loaded } from '../ui/states.tsx';
+import { Status } from '../ui/status.tsx';
+import { Absent, Money } from '../ui/values.tsx';
+import { BudgetForm, RemoveBudget } from './budget-form.tsx';
+import { LimitBar } from './limit-bar.tsx';
+import { intervalWords, type Limit, limitsQuery, usedShare } from './limits.ts';
+
+type Open = { kind: 'set'; limit?: Limit } | { kind: 'remove'; limit: Limit };
+
+/** All budgets of workspaces and limits of keys. */
+export function BudgetsPage(): JSX.Element {
+  const result = useQuery(limitsQuery);
+  const [open, setOpen] = useState<Open>();
+  const close = () => setOpen(undefined);
+  return (
+    <Page
+      title="Budgets"
+      about="A request that could exceed one of its limits is rejected with 402 before it reaches a provider. Limits start over at midnight UTC."
+      actions={
+        <button type="button" className="button primary spread" onClick={() => setOpen({ kind: 'set' })}>
+          <Icon name="plus" /> Set a budget
+        </button>
+      }
+    >
+      <Loaded result={result}>
+        {(limits) =>
+          limits.length === 0 ? (
+            <Empty icon="budgets" title="There are no limits yet">
+              <p>
+                A budget limits what a workspace spends each day, week or month, or in total. Keys can have limits, too.
+              </p>
+            </Empty>
+          ) : (
+            <LimitTable limits={limits} onOpen={setOpen} />
+          )
+        }
+      </Loaded>
+      {open?.kind === 'set' && <BudgetForm edited={open.limit} onClose={close} />}
+      {open?.kind === 'remove' && <RemoveBudget edited={open.limit} onClose={close} />}
+    </Page>
+  );
+}
+
+function LimitTable({ limits, onOpen }: { limits: readonly Limit[]; onOpen: (open: Open) => void }): JSX.Element {
+  return (
+    <section className="panel table-scroll" aria-label="Limits">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">State</th>
+            <th scope="col">Starts over</th>
+            <th scope="col">Used</th>
+            <th scope="col" className="number">
+              Left
+            </th>
+            <th scope="col">Next start</th>
+            <th scope="col">
+              <span className="hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {limits.map((limit) => (
+            <tr key={limit.id}>
+              <th scope="row" className="name-cell">
+                <Link
+                  to="/spend"
+                  search={limit.kind === 'key' ? { api_key_hash: limit.target } : { workspace_id: limit.target }}
+                  title="Its spending"
+                >
+                  {limit.name}
+                </Link>
+                <div className="soft">{limit.kind}</div>
+              </th>
+              <td>
+                <LimitState limit={limit} />
+              </td>
+              <td>{limit.interval === null ? 'never' : intervalWords[limit.interval]}</td>
+              <td>
+                <LimitBar limit={limit} hasName={false} />
+              </td>
+              <td className="number">
+                <Money amount={toNano(Math.max(0, limit.limit - limit.used).toFixed(9))} />
+              </td>
+              <td>{limit.resetsAt === null ? <Absent /> : formatTime(limit.resetsAt).replace(/:\d\d$/, '')}</td>
+              <td className="actions">
+                {limit.kind === 'workspace' ? (
+                  <span className="row" style={{ flexWrap: 'nowrap', justifyContent: 'end' }}>
+                    <button type="button" className="button small" onClick={() => onOpen({ kind: 'set', limit })}>
+                      Change
+                    </button>
+                    <button type="button" className="button small" onClick={() => onOpen({ kind: 'remove', limit })}>
+                      Remove
+                    </button>
+                  </span>
+                ) : (
+                  <Link to="/keys" search={{ search: limit.name }} className="button small">
+                    Key
+                  </Link>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function LimitState({ limit }: { limit: Limit }): JSX.Element {
+  const share = usedShare(limit);
+  if (share >= 1) return <Status tone="bad">used up</Status>;
+  return share >= 0.8 ? <Status tone="warn">{formatShare(share, 1)} used</Status> : <Status tone="good">within</Status>;
+}
