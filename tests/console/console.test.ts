@@ -177,6 +177,7 @@ describe.skipIf(noBrowser !== undefined)(noBrowser ?? 'the console', () => {
     await expect.poll(() => page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
     await page.reload();
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
+    await page.getByRole('heading', { name: 'Requests' }).waitFor();
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
     await context.close();
@@ -223,13 +224,14 @@ describe.skipIf(noBrowser !== undefined)(noBrowser ?? 'the console', () => {
     pages.flatMap((path) => (['light', 'dark'] as const).map((theme) => ({ path, theme }))),
   )('axe-core finds nothing on $path in the $theme theme, and the page fits each width', async ({ path, theme }) => {
     const { context, page, problems } = await openPage(browser, gateway, path, { ...admin, theme });
-    for (const width of widths) {
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await expect.poll(() => page.locator('.skeleton').count()).toBe(0);
+    expect(await findBarriers(page)).toEqual([]);
+    for (const width of [1440, 1024, 390]) {
       await page.setViewportSize({ width, height: 900 });
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      await page.waitForLoadState('networkidle', { timeout: patient(5000) }).catch(() => {}); // the feed stays open
       expect({ width, isTooWide: await isTooWide(page) }).toEqual({ width, isTooWide: false });
-      if (width !== 1024) expect(await findBarriers(page)).toEqual([]);
     }
+    if (theme === 'light') expect(await findBarriers(page)).toEqual([]);
     expect(problems).toEqual([]);
     await context.close();
   });

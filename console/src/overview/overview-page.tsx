@@ -81,9 +81,13 @@ function Tiles({ today, before }: { today: readonly SpendRow[]; before: readonly
   const then = sumRows(before);
   const latency = today[0]?.latency;
   const earlier = before[0]?.latency;
+  const change = (value: number, old: number) => {
+    const text = formatChange(value, old);
+    return text === undefined ? '' : `(${text})`;
+  };
   const compare = (value: number, old: number, text: React.ReactNode) => (
     <>
-      {formatChange(value, old) ?? ''} yesterday by now: {text}
+      {text} by this time yesterday {change(value, old)}
     </>
   );
   const ms = (value: number | null | undefined) =>
@@ -104,12 +108,12 @@ function Tiles({ today, before }: { today: readonly SpendRow[]; before: readonly
         hint={compare(
           now.failed,
           then.failed,
-          `${formatCount(then.failed)} (${formatShare(then.failed, then.requests)})`,
+          `${formatCount(then.failed)}, ${formatShare(then.failed, then.requests)}`,
         )}
       >
         {formatCount(now.failed)} <span className="tail">{formatShare(now.failed, now.requests)}</span>
       </Tile>
-      <Tile label="First output, p50 / p99" hint={`yesterday by now: ${ms(earlier?.p50)} / ${ms(earlier?.p99)}`}>
+      <Tile label="First output, p50 / p99" hint={`${ms(earlier?.p50)} / ${ms(earlier?.p99)} by this time yesterday`}>
         {ms(latency?.p50)} <span className="tail">/ {ms(latency?.p99)}</span>
       </Tile>
     </dl>

@@ -48,7 +48,14 @@ export function Panel({
         <h2>{title}</h2>
         {aside}
       </header>
-      <div className={padded ? 'body' : 'table-scroll'}>{children}</div>
+      {padded ? (
+        <div className="body">{children}</div>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable with the keyboard
+        <div className="table-scroll" tabIndex={0}>
+          {children}
+        </div>
+      )}
     </section>
   );
 }
