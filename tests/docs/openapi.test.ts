@@ -420,6 +420,7 @@ describe('the running gateway', () => {
     await request('GET', '/api/v1/members/{id}', { isManaged, path: { id: 'ada' } });
     await request('POST', '/api/v1/alerts/test', { isManaged, body: { webhook: 'ops' }, status: 202 });
     await request('GET', '/api/v1/alerts', { isManaged });
+    await request('GET', '/api/v1/config', { isManaged });
     const hook = { path: { id: 'added' }, isManaged };
     await request('PUT', '/api/v1/alerts/webhooks/{id}', { ...hook, body: { url: 'https://alerts.example.com/x' } });
     await request('GET', '/api/v1/alerts/settings', { isManaged });

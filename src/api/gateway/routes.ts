@@ -1,10 +1,13 @@
 import type { Route } from '../../http/routes.ts';
 import { type DefinedRoute, routesOf } from '../../http/define-route.ts';
-import { openObject } from '../../openapi/shapes.ts';
+import { inData, openObject } from '../../openapi/shapes.ts';
 import { showHome } from '../home/handler.ts';
 import { health, readiness } from './shapes.ts';
 
-export type GatewayRouteParts = Record<'showOpenApi' | 'health' | 'ready' | 'showMetrics', Route['handler']>;
+export type GatewayRouteParts = Record<
+  'showOpenApi' | 'health' | 'ready' | 'showMetrics' | 'showConfig',
+  Route['handler']
+>;
 
 const route = routesOf<GatewayRouteParts>({ base: '', tag: 'Gateway', permission: 'none' });
 
@@ -23,6 +26,14 @@ export const gatewayRoutes = [
     summary: 'Read this document',
     response: { description: 'OpenAPI 3.1.', schema: openObject },
     open: ({ showOpenApi }) => showOpenApi,
+  }),
+  route('GET', '/api/v1/config', {
+    id: 'showConfig',
+    summary: 'Read the configuration in use',
+    description: 'With defaults, variables of the environment and options of the command line. Secrets are `***`.',
+    permission: 'management',
+    response: { description: 'The configuration, its file and the version.', schema: inData(openObject) },
+    open: ({ showConfig }) => showConfig,
   }),
   route('GET', '/', {
     id: 'showHome',

@@ -4,6 +4,7 @@ import { createReadinessCheck, type Readiness } from '../../api/health/readiness
 import { createMetricsHandler } from '../../api/metrics/handler.ts';
 import { createOpenApiHandler } from '../../api/openapi/handler.ts';
 import { type ApiParts, definedRoutes } from '../../api/routes.ts';
+import { maskConfig } from '../../config/mask-config.ts';
 import { isLoopback } from '../../platform/telemetry/is-loopback.ts';
 import { type PrimaryService, serviceNames } from '../../workers/services.ts';
 import type { Base } from '../open-base.ts';
@@ -54,6 +55,9 @@ export function openService(base: Base): Service {
       consolePages: consoleSettings,
       gateway: {
         showOpenApi: createOpenApiHandler(version, definedRoutes),
+        showConfig: async () => ({
+          data: { version, file: options.file ?? null, values: maskConfig(config(), base.lines.mask.hide) },
+        }),
         health: createHealthHandler(version, host),
         showMetrics: createMetricsHandler({
           collect: () => primary?.collectMetrics().catch(telemetry.collect) ?? telemetry.collect(),
