@@ -165,6 +165,22 @@ describe('signing in', () => {
     expect(response.headers.get('set-cookie')).toBeNull();
   });
 
+  it('is refused to pages of other origins, which could sign a person in with their own key', async () => {
+    const body = { key: gateway.key };
+    for (const site of ['cross-site', 'same-site']) {
+      const response = await send('POST', '/console/sessions', { 'sec-fetch-site': site }, body);
+      expect([response.status, response.headers.get('set-cookie')]).toEqual([403, null]);
+    }
+    // Browsers send these types without asking the gateway.
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
+      const response = await send('POST', '/console/sessions', { 'content-type': type }, body);
+      expect([response.status, response.headers.get('set-cookie')]).toEqual([415, null]);
+    }
+    const bytes = { method: 'POST', body: new Blob([JSON.stringify(body)]) };
+    expect((await fetch(`${gateway.baseUrl}/console/sessions`, bytes)).status).toBe(415);
+    await signIn(body, { 'sec-fetch-site': 'same-origin' });
+  });
+
   it('works once with a link', async () => {
     const { token } = await createLink();
     const { session } = await signIn({ token });

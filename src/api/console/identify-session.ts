@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findSession, isCsrfToken } from '../../access/console-sessions.ts';
 import type { Caller } from '../../domain/caller.ts';
@@ -28,6 +29,16 @@ const sessionHeaders = {
 };
 
 /**
+ * Checks that a page of the gateway's own origin has sent the request, or no page. Browsers omit the header without TLS.
+ *
+ * @throws {GatewayError} `permission_denied`
+ */
+export function checkSite({ 'sec-fetch-site': site }: IncomingHttpHeaders): void {
+  if (site === undefined || site === 'same-origin' || site === 'none') return;
+  throw new GatewayError('permission_denied', 'A page of another origin cannot use the session of the console.');
+}
+
+/**
  * Creates a function that finds the caller of a request with the cookie of the console.
  *
  * Pages of interns have subdomains of the gateway's host, which browsers treat as the same site. So the cookie counts only for
@@ -42,10 +53,7 @@ export function createSessionIdentifier(
 ) {
   async function identify(request: FastifyRequest, reply: FastifyReply, token: string): Promise<Caller> {
     const { headers, method } = request;
-    const site = headers['sec-fetch-site'];
-    if (site !== undefined && site !== 'same-origin' && site !== 'none') {
-      throw new GatewayError('permission_denied', 'A page of another origin cannot use the session of the console.');
-    }
+    checkSite(headers);
     const session = await findSession(store, token);
     const caller = session && findCaller(session.keyHash);
     if (!caller) throw new GatewayError('authentication', 'The session of the console has ended. Sign in again.');

@@ -19,7 +19,7 @@ import { callStore } from '../../platform/storage/call-store.ts';
 import type { ConsoleSession, ConsoleStore } from '../../platform/storage/ports/console.ts';
 import { oneOf } from '../../schema/shapes.ts';
 import { readPage, readQuery } from '../management/read-query.ts';
-import { type OpenSession, sessionOf } from './identify-session.ts';
+import { checkSite, type OpenSession, sessionOf } from './identify-session.ts';
 import { removeSessionCookie, usesTls, writeSessionCookie } from './session-cookie.ts';
 import type { SignInAttempts } from './sign-in-attempts.ts';
 
@@ -108,10 +108,13 @@ export const consoleRoutes = [
     summary: 'Sign in to the console',
     description: 'With a key, or with the token of a link. The cookie of the response has the rights of the key.',
     permission: 'none',
+    // A page of another origin could send JSON as text/plain, and so sign a person in with a key of its own.
+    hasMediaTypeError: true,
     body: { check: checkSignIn, example: { token: 'ZzEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE' } },
     response: { status: 201, description: 'The session.', schema: inData(currentSession) },
-    statuses: [400, 401, 403, 404, 413, 429, 503],
+    statuses: [400, 401, 403, 404, 413, 415, 429, 503],
     handle: async (parts, { request, reply, body }) => {
+      checkSite(request.headers);
       if ((body.key === undefined) === (body.token === undefined)) {
         throw invalidRequest([{ path: '', message: 'Send either `key` or `token`.' }]);
       }
