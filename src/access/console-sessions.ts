@@ -12,6 +12,8 @@ export const MAX_SESSION_MS = 30 * 86_400_000;
 const LINK_MS = 3_600_000;
 /** The use of a session is stored at most this often. */
 const TOUCH_MS = 60_000;
+/** Sessions of a key. */
+const MAX_SESSIONS = 100;
 /** Characters of the name that a browser gives itself. */
 const MAX_CLIENT = 200;
 /** The form of the text in a cookie or a link: 32 random bytes. */
@@ -57,7 +59,7 @@ export async function beginSession(
     createdAtMs: nowMs,
     seenAtMs: nowMs,
   };
-  await callStore(() => store.addSession(session, liveSessions()));
+  await callStore(() => store.addSession(session, liveSessions(), MAX_SESSIONS));
   return { session, token };
 }
 

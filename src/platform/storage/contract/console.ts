@@ -21,7 +21,7 @@ export function testConsole(pair: () => StoragePair): void {
     it('keeps sessions until they have not been used for a time, or are old', async () => {
       const { storage, other } = pair();
       const [session, unused, old] = [make(), make({ seenAtMs: 999 }), make({ createdAtMs: 499 })];
-      for (const each of [unused, old, session]) await storage.console.addSession(each, live);
+      for (const each of [unused, old, session]) await storage.console.addSession(each, live, 9);
       expect(await other.console.findSession(session.tokenHash, live)).toEqual(read(session));
       expect(await other.console.findSession(session.id, live)).toBeUndefined();
       for (const { tokenHash } of [unused, old]) {
@@ -38,7 +38,7 @@ export function testConsole(pair: () => StoragePair): void {
       const first = make({ createdAtMs: 901 });
       const second = make({ keyHash: first.keyHash, createdAtMs: 902 });
       const foreign = make();
-      for (const each of [first, second, foreign]) await storage.console.addSession(each, live);
+      for (const each of [first, second, foreign]) await storage.console.addSession(each, live, 9);
       const { keyHash } = first;
       const page = { ...live, offset: 0, limit: 9 };
       expect(await other.console.listSessions({ ...page, keyHash })).toEqual({
@@ -55,6 +55,16 @@ export function testConsole(pair: () => StoragePair): void {
       expect(await other.console.deleteSession(first.id)).toBe(false);
       expect(await storage.console.deleteSession(foreign.id)).toBe(true);
       expect((await storage.console.listSessions({ ...page, keyHash })).rows).toEqual([read(second)]);
+    });
+
+    it('keeps a number of sessions for each key: those that were used last', async () => {
+      const { storage, other } = pair();
+      const keyHash = randomUUID();
+      const [foreign, ...own] = [make(), ...[1001, 1004, 1002, 1003].map((seenAtMs) => make({ keyHash, seenAtMs }))];
+      for (const each of [foreign!, ...own]) await storage.console.addSession(each, live, 3);
+      const { rows } = await other.console.listSessions({ ...live, offset: 0, limit: 9, keyHash });
+      expect(rows.map(({ seenAtMs }) => seenAtMs).toSorted()).toEqual([1002, 1003, 1004]);
+      expect(await other.console.findSession(foreign!.tokenHash, live)).toEqual(read(foreign!));
     });
 
     it('has links that several processes can use only once, until they expire', async () => {

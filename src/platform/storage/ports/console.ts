@@ -32,8 +32,12 @@ export interface LiveSessions {
 }
 
 export interface ConsoleStore {
-  /** Adds a session. Deletes those that have ended. */
-  addSession(session: ConsoleSession, live: LiveSessions): Promise<void>;
+  /**
+   * Adds a session. Deletes those that have ended.
+   *
+   * @param max sessions of its key. The ones that were used last stay
+   */
+  addSession(session: ConsoleSession, live: LiveSessions, max: number): Promise<void>;
   findSession(tokenHash: string, live: LiveSessions): Promise<ConsoleSession | undefined>;
   /** Remembers that a session was used. */
   touchSession(id: string, atMs: number): Promise<void>;

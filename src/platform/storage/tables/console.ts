@@ -5,9 +5,12 @@ import type { ConsoleSessionTable, Database } from './database.ts';
 
 const whole = (ms: number): bigint => BigInt(Math.round(ms));
 
+/** Sessions of a key that one statement deletes. There are more only if several processes add some at the same time. */
+const MAX_DELETED = 100;
+
 /** Creates the store of the console's sessions over either dialect. */
 export const createConsoleStore = (db: Database): ConsoleStore => ({
-  addSession: ({ id, tokenHash, keyHash, client, createdAtMs, seenAtMs }, live) =>
+  addSession: ({ id, tokenHash, keyHash, client, createdAtMs, seenAtMs }, live, max) =>
     db.transaction().execute(async (trx) => {
       await trx
         .deleteFrom('console_sessions')
@@ -15,6 +18,19 @@ export const createConsoleStore = (db: Database): ConsoleStore => ({
           eb.or([eb('seen_at_ms', '<', whole(live.seenSinceMs)), eb('created_at_ms', '<', whole(live.createdSinceMs))]),
         )
         .execute();
+      const excess = await trx
+        .selectFrom('console_sessions')
+        .select('id')
+        .where('key_hash', '=', keyHash)
+        .orderBy('seen_at_ms', 'desc')
+        .orderBy('id', 'desc')
+        .limit(MAX_DELETED)
+        .offset(max - 1)
+        .execute();
+      if (excess.length > 0) {
+        const ids = excess.map((row) => row.id);
+        await trx.deleteFrom('console_sessions').where('id', 'in', ids).execute();
+      }
       await trx
         .insertInto('console_sessions')
         .values({
