@@ -69,6 +69,7 @@ export function createClickHouseTarget(
       const rows: WrittenRow[] = [];
       for await (const page of read()) rows.push(...page.map(writeRow));
       if (rows.length === 0) return; // they were deleted
+      if (isRetry) knowsTokens = undefined; // another version may run now
       knowsTokens ??= await findTokens(signal);
       if (!isRetry) return insert(rows, token, signal);
       if (!knowsTokens) await checkEnded(token, signal);
