@@ -58,6 +58,7 @@ describe.skipIf(skipped !== '')(`a real ClickHouse${skipped}`, () => {
       model: 'acme/small',
       input: 'Hello!',
       metadata: { team: 'search' },
+      provider: { order: ['one', 'two'] },
     });
     const id = response.headers.get('x-generation-id')!;
     expect(response.status).toBe(200);
