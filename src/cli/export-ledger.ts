@@ -7,6 +7,7 @@ import { encodeRows } from '../metering/archive/encode-rows.ts';
 import { type RowExportQuery, exportRows } from '../metering/archive/export-rows.ts';
 import { type ArchiveFormat, archiveFormats } from '../metering/archive/row-encoders.ts';
 import type { ArchiveRow } from '../platform/storage/ports/archives.ts';
+import type { ManagementStore } from '../platform/storage/ports/management.ts';
 import { readStore } from './open-store.ts';
 import { resolveWorkspace } from './resolve-workspace.ts';
 import { CommandError, type Terminal } from './terminal.ts';
@@ -51,7 +52,7 @@ export async function exportLedger(
     const query: RowExportQuery = {
       fromMs,
       toMs,
-      workspaceId: workspace === undefined ? undefined : (await resolveWorkspace(management, workspace)).id,
+      workspaceId: workspace === undefined ? undefined : await findWorkspaceId(management, workspace),
       includesArchived: archived,
       onOmitted: ({ day }) => void days.add(day),
     };
@@ -71,6 +72,12 @@ export async function exportLedger(
   }
   if (output !== '-') stderr.write(`headgate: wrote ${rows} rows to ${output}.\n`);
 }
+
+const idShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The ledger keeps the entries of a deleted workspace, which only its id names. */
+const findWorkspaceId = async (management: ManagementStore, wanted: string): Promise<string> =>
+  idShape.test(wanted) ? wanted : (await resolveWorkspace(management, wanted)).id;
 
 async function* countRows(
   pages: AsyncIterable<ArchiveRow[]>,

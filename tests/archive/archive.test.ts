@@ -229,6 +229,11 @@ describe('the archive of the ledger', () => {
     const times = some.map((line) => (JSON.parse(line) as { created_at: string }).created_at);
     expect(times.length).toBeGreaterThan(5);
     for (const time of times) expect(time).toMatch(/^2024-10-04T01:/);
+    const [one] = workspaces; // it is in no table
+    const ofOne = readFileSync((await write('jsonl', true, { workspace: one })).output, 'utf8')
+      .trimEnd()
+      .split('\n');
+    expect(ofOne).toHaveLength(lines.filter((line) => line.includes(`"workspace_id":"${one}"`)).length);
     await expect(write('csv', true)).rejects.toThrow('--format csv: give jsonl or parquet.');
     await expect(write('jsonl', true, { to: '2024-10-01' })).rejects.toThrow('is after --to');
     await expect(write('jsonl', true, { workspace: 'nothing' })).rejects.toThrow('no workspace "nothing"');
