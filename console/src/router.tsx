@@ -49,11 +49,29 @@ const spend = createRoute({
   validateSearch: readSpendSearch,
   component: lazyRouteComponent(() => import('./spend/spend-page.tsx'), 'SpendPage'),
 });
+/** The state of a page with a search field in the URL. */
+const readText = ({ search }: Record<string, unknown>): { search?: string } =>
+  typeof search === 'string' ? { search } : {};
+const models = createRoute({
+  ...parent,
+  path: '/models',
+  validateSearch: readText,
+  component: lazyRouteComponent(() => import('./models/models-page.tsx'), 'ModelsPage'),
+});
+const audit = createRoute({
+  ...parent,
+  path: '/audit',
+  component: lazyRouteComponent(() => import('./audit/audit-page.tsx'), 'AuditPage'),
+});
+const sessions = createRoute({
+  ...parent,
+  path: '/sessions',
+  component: lazyRouteComponent(() => import('./sessions/sessions-page.tsx'), 'SessionsPage'),
+});
 const keys = createRoute({
   ...parent,
   path: '/keys',
-  validateSearch: ({ search }: Record<string, unknown>): { search?: string } =>
-    typeof search === 'string' ? { search } : {},
+  validateSearch: readText,
   component: lazyRouteComponent(() => import('./keys/keys-page.tsx'), 'KeysPage'),
 });
 const budgets = createRoute({
@@ -73,7 +91,21 @@ const workspaces = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([start, signIn, overview, requests, request, spend, keys, budgets, members, workspaces]),
+  routeTree: root.addChildren([
+    start,
+    signIn,
+    overview,
+    requests,
+    request,
+    spend,
+    models,
+    keys,
+    budgets,
+    members,
+    workspaces,
+    audit,
+    sessions,
+  ]),
   basepath: new URL(document.baseURI).pathname,
   parseSearch: (text) => parseSearch(text),
   stringifySearch,
