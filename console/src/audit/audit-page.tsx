@@ -22,10 +22,7 @@ export function AuditPage(): JSX.Element {
   });
   const entries = pages.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
-    <Page
-      title="Audit"
-      about="Each change of keys, workspaces, members, budgets and guardrails has an entry. Entries cannot be changed."
-    >
+    <Page title="Audit" about="Each change of keys, workspaces, members, budgets and guardrails has an entry.">
       {pages.isPending && <Loading />}
       {pages.error !== null && <Failed error={pages.error} onRetry={() => void pages.refetch()} />}
       {pages.isSuccess && entries.length === 0 && (
@@ -86,12 +83,13 @@ function AuditTable({ entries, names }: { entries: readonly AuditEntry[]; names:
   );
 }
 
-/** Writes the changed fields: `limit: 20 → 50`. */
+/** Writes the changed fields: `limit: 20 → 50`. Fields of a new object that have no value are left out. */
 function writeChanges(changes: unknown): string {
   if (typeof changes !== 'object' || changes === null) return '';
-  return Object.entries(changes)
-    .map(([name, change]) => {
-      const { before = null, after = null } = (change ?? {}) as { before?: unknown; after?: unknown };
+  return Object.entries(changes as Record<string, { before?: unknown; after?: unknown } | null>)
+    .map(([name, change]) => ({ name, before: change?.before ?? null, after: change?.after ?? null }))
+    .filter(({ name, before, after }) => name !== 'workspace_id' && (before !== null || after !== null))
+    .map(({ name, before, after }) => {
       return before === null ? `${name}: ${write(after)}` : `${name}: ${write(before)} → ${write(after)}`;
     })
     .join(', ');

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { JSX } from 'react';
 import { call } from '../api/client.ts';
 import { formatAge, formatDay } from '../logic/time.ts';
+import { describeBrowser } from './describe-browser.ts';
 import { Page } from '../ui/page.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { Status } from '../ui/status.tsx';
@@ -33,7 +34,7 @@ export function SessionsPage(): JSX.Element {
                   <th scope="col">Key</th>
                   <th scope="col">Browser</th>
                   <th scope="col">Last use</th>
-                  <th scope="col">Ends at the latest</th>
+                  <th scope="col">Ends</th>
                   <th scope="col">
                     <span className="hidden">Actions</span>
                   </th>
@@ -46,9 +47,7 @@ export function SessionsPage(): JSX.Element {
                       {key_name}
                       <div className="soft">{kind} key</div>
                     </th>
-                    <td className="name-cell" title={browser}>
-                      {browser}
-                    </td>
+                    <td title={browser}>{describeBrowser(browser)}</td>
                     <td>{formatAge(last_used_at)}</td>
                     <td>{formatDay(expires_at)}</td>
                     <td className="actions">
