@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import { parseJson } from '../domain/parse-json.ts';
-import type { AlertSettingReader } from '../platform/storage/ports/alert-settings.ts';
+import type { AlertSetting, AlertSettingReader } from '../platform/storage/ports/alert-settings.ts';
 import type { TextSeal } from '../vault/text-seal.ts';
 
 export const SETTINGS = 'settings';
@@ -13,6 +13,8 @@ export interface AlertWebhook {
   secret?: string | undefined;
   /** Whether it was added by API. The rules of `outbound` apply to its URL. */
   isStored: boolean;
+  /** Whether the master key was replaced, and the previous one is not configured. `url` is then empty. */
+  isLocked?: boolean;
 }
 
 /** The settings of the configuration with the changes that were made by API. */
@@ -61,7 +63,7 @@ export function createAlertSettings(
       changes = {};
       stored = rows.flatMap(({ name, value }): AlertWebhook[] => {
         if (name === SETTINGS) changes = parseJson(value) as Record<string, unknown>; // it was checked
-        return name.startsWith(WEBHOOK) ? openWebhook(name.slice(WEBHOOK.length), value, seal) : [];
+        return name.startsWith(WEBHOOK) ? [openWebhook(name.slice(WEBHOOK.length), value, seal)] : [];
       });
       return combine();
     },
@@ -71,17 +73,40 @@ export function createAlertSettings(
   };
 }
 
-/** @returns none if the master key was replaced, and the previous one is not configured */
-function openWebhook(id: string, value: string, seal: TextSeal): AlertWebhook[] {
+function openWebhook(id: string, value: string, seal: TextSeal): AlertWebhook {
   const { format, sealed } = parseJson(value) as StoredWebhook; // this gateway has written it
   const opened = seal.open(id, sealed);
-  return opened === undefined ? [] : [{ ...(parseJson(opened) as { url: string }), id, format, isStored: true }];
+  if (opened === undefined) return { id, url: '', format, isStored: true, isLocked: true };
+  return { ...(parseJson(opened) as { url: string; secret?: string }), id, format, isStored: true };
+}
+
+/**
+ * Finds the stored webhooks that need another master key than the current one.
+ *
+ * @param seals one with the current master key alone, and one that also has the previous one
+ * @returns the settings to store, and the ids of webhooks that no master key opens
+ */
+export function resealWebhooks(
+  rows: readonly AlertSetting[],
+  { current, both }: { current: TextSeal; both: TextSeal },
+): { resealed: AlertSetting[]; locked: string[] } {
+  const resealed: AlertSetting[] = [];
+  const locked: string[] = [];
+  for (const { name, value } of rows) {
+    if (!name.startsWith(WEBHOOK)) continue;
+    const id = name.slice(WEBHOOK.length);
+    if (!openWebhook(id, value, current).isLocked) continue;
+    const webhook = openWebhook(id, value, both);
+    if (webhook.isLocked) locked.push(id);
+    else resealed.push(sealWebhook(webhook, current));
+  }
+  return { resealed, locked };
 }
 
 export const sealWebhook = (
   { id, url, format, secret }: Omit<AlertWebhook, 'isStored'>,
   seal: TextSeal,
-): { name: string; value: string } => {
+): AlertSetting => {
   const stored: StoredWebhook = { format, sealed: seal.seal(id, JSON.stringify({ url, secret })) };
   return { name: WEBHOOK + id, value: JSON.stringify(stored) };
 };

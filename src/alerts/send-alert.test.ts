@@ -33,3 +33,13 @@ it.each([
   else await expect(work(job)).rejects.toThrow('The webhook "ops" cannot be reached (blocked_address).');
   expect(sent).toHaveLength(isStored ? 0 : 1);
 });
+
+it('logs an alert for a webhook that needs another master key, and does not send it', async () => {
+  const logged: unknown[] = [];
+  const readWebhooks = async () => [{ ...webhook, url: '', isStored: true, isLocked: true }];
+  const log = (...line: unknown[]) => void logged.push(line);
+  const work = createAlertWork({ readWebhooks, send: refuse, sendOutbound: refuse, now: () => 6, log });
+  await expect(work(job)).resolves.toEqual({ wakes: 1 });
+  const detail = 'the webhook needs another master key';
+  expect(logged).toEqual([['alert not delivered', { webhook: 'ops', alert: 'a', detail }]]);
+});

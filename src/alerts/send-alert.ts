@@ -43,6 +43,10 @@ export const createAlertWork =
     const { webhook: id, atMs, alert } = parseJson(job.payload) as AlertJob; // this process or another has written it
     const webhook = (await readWebhooks()).find((each) => each.id === id);
     if (!webhook) return done; // it was removed
+    if (webhook.isLocked) {
+      log('alert not delivered', { webhook: id, alert: alert.id, detail: 'the webhook needs another master key' });
+      return done;
+    }
     if (now() - atMs > GIVE_UP_MS) {
       log('alert not delivered', { webhook: id, alert: alert.id, detail: 'it was tried for a day' });
       return done;

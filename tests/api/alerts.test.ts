@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, expect, it } from 'vitest';
+import { runCli } from '../../src/cli/program.ts';
 import {
   json,
   type ScriptedRequest,
@@ -192,6 +193,44 @@ it.each([
   const { gateway } = await start();
   const answer = await manage(() => gateway)(method, `/alerts/webhooks/${id}`, body);
   expect(answer.status).toBe(status);
+});
+
+it('webhooks that were added by API survive a new master key', async () => {
+  const [old, next] = ['the first master key of a gateway', 'another master key of the gateway'];
+  const url = 'https://alerts.example.com/t0k3n';
+  let gateway = await testGateway({ secrets: { master_key: old } });
+  open.push({ close: () => gateway.close() });
+  const ask = manage(() => gateway);
+  const restart = async (secrets: object) => {
+    await gateway.close({ keepData: true });
+    gateway = await testGateway({ secrets }, gateway.dataDir, { alertMs: 20 });
+  };
+  const readHosts = async () => (await ask('GET', '/alerts/settings')).body.data.webhooks.map(({ host }: Json) => host);
+  const rotate = async () => {
+    const errors: string[] = [];
+    const stderr = { write: (text: string) => errors.push(text) > 0 };
+    const terminal = { stdout: { write: () => true }, stderr, env: {}, cwd: gateway.dataDir };
+    const args = ['vault', 'rotate', '--master-key', '--config', 'test.json', '--data', gateway.dataDir];
+    return { code: await runCli(args, terminal), text: errors.join('') };
+  };
+  expect((await ask('PUT', '/alerts/webhooks/added', { url, secret })).status).toBe(200);
+
+  await restart({ master_key: next });
+  expect(await readHosts()).toEqual(['']);
+  expect((await rotate()).text).toContain('1 webhook of alerts cannot be opened with either master key');
+
+  await restart({ master_key: next, previous_master_key: old });
+  expect(await readHosts()).toEqual(['alerts.example.com']);
+  expect(await rotate()).toMatchObject({ code: 0, text: expect.stringContaining('Encrypted 1 webhook of alerts') });
+  expect((await auditOf(ask, 1))[0]).toMatchObject({ action: 'alerts.webhooks_reseal' });
+  expect((await rotate()).text).not.toContain('webhook');
+
+  await restart({ master_key: next });
+  expect(await readHosts()).toEqual(['alerts.example.com']);
+  await restart({ master_key: old });
+  expect(await readHosts()).toEqual(['']);
+  expect((await ask('DELETE', '/alerts/webhooks/added')).body).toEqual({ deleted: true });
+  expect(await readHosts()).toEqual([]);
 });
 
 it('settings are changed by API, survive a restart, and return to the configuration', async () => {

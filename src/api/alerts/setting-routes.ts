@@ -39,7 +39,7 @@ const checkWebhook = createBodyCheck(
 const idRule = webhookFields.id as { pattern?: string; says?: string };
 const isWebhookId = new RegExp(idRule.pattern!);
 
-/** Returns the host of an address whose rest may have a secret. */
+/** Returns the host of an address whose rest may have a secret. Empty: no master key opens the address. */
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : '');
 
 function writeSettings({ webhooks, changed, ...values }: AlertSettings) {
