@@ -74,6 +74,12 @@ export async function findSession(store: ConsoleStore, token: string): Promise<C
   });
 }
 
+/** Whether a session has not ended. Does not count as a use. @throws {GatewayError} `unavailable` */
+export const isSessionOpen = async (
+  store: Pick<ConsoleStore, 'findSession'>,
+  { tokenHash }: Pick<ConsoleSession, 'tokenHash'>,
+): Promise<boolean> => (await callStore(() => store.findSession(tokenHash, liveSessions()))) !== undefined;
+
 /** Creates a link that signs a person in once, within an hour. @returns the text in the link. @throws the store's error */
 export async function createSignInToken(store: Pick<ConsoleStore, 'addLink'>, keyHash: string): Promise<string> {
   const token = createToken();

@@ -119,6 +119,14 @@ describe('a session of the console', () => {
     expect([gone.status, await gone.text()]).toEqual([401, expect.stringContaining('Sign in again')]);
   });
 
+  it('takes its live feed with it', async () => {
+    const { cookie, csrf } = await signIn();
+    const feed = await send('GET', '/generations/live', { cookie });
+    expect([feed.status, feed.headers.get('content-security-policy')]).toEqual([200, "default-src 'none'; sandbox"]);
+    await send('DELETE', '/console/session', { cookie, 'x-headgate-csrf': csrf });
+    await feed.text(); // ends only with the feed
+  });
+
   it('ends with its key', async () => {
     const made = await gateway.send('POST', '/keys', { name: 'short' }, { key: gateway.managementKey });
     const { data, key } = (await made.json()) as Json;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { findSession, isCsrfToken } from '../../access/console-sessions.ts';
+import { findSession, isCsrfToken, isSessionOpen } from '../../access/console-sessions.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { GatewayError } from '../../domain/errors.ts';
 import type { ConsoleSession, ConsoleStore } from '../../platform/storage/ports/console.ts';
@@ -16,6 +16,19 @@ const sessions = new WeakMap<object, OpenSession>();
 
 /** Returns the session that a request was sent in. Undefined: it was sent with a key. */
 export const sessionOf = (request: FastifyRequest): OpenSession | undefined => sessions.get(request.raw);
+
+/**
+ * Creates a function that finds out whether a request may go on: its session has not ended, or it was sent with a key. It does not
+ * count as a use of the session.
+ *
+ * @throws {GatewayError} `unavailable`
+ */
+export const createSessionCheck =
+  (store: Pick<ConsoleStore, 'findSession'>) =>
+  async (request: FastifyRequest): Promise<boolean> => {
+    const open = sessionOf(request);
+    return open === undefined || (await isSessionOpen(store, open.session));
+  };
 
 /** Methods that change nothing. */
 const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS';

@@ -21,6 +21,8 @@ export interface LiveGenerationsParts {
   hashEndUser: HashEndUser;
   /** @returns undefined if the key is no longer valid */
   findCaller: (keyHash: string) => Caller | undefined;
+  /** Whether the session of the console in which a request was sent is open. True for a request with a key. @throws the store's error */
+  isSessionOpen: (request: FastifyRequest) => Promise<boolean>;
   /** Whether clients have to connect to another process. */
   isDraining: () => boolean;
   keepAliveMs: () => number;
@@ -39,6 +41,8 @@ const SLOW_CLIENT_MS = 60_000;
 const KEEP_ALIVE_MS = 15_000;
 /** How often the key and the shutdown are checked. */
 const CHECK_MS = 500;
+/** How often the session of the console is read. */
+const SESSION_CHECK_MS = 3_000;
 /** Pause after the store has failed. */
 const RETRY_MS = 2_000;
 
@@ -86,6 +90,13 @@ export function createLiveGenerationsHandler(parts: LiveGenerationsParts): Manag
     const check = setInterval(() => {
       if (parts.isDraining() || parts.findCaller(caller.keyHash)?.workspaceId !== caller.workspaceId) end();
     }, CHECK_MS);
+    const checkSession = setInterval(() => {
+      const keep = () => true; // a store that does not respond ends no feed
+      void parts
+        .isSessionOpen(request)
+        .catch(keep)
+        .then((isOpen) => isOpen || end());
+    }, SESSION_CHECK_MS);
     const lifetime = setTimeout(end, LIFETIME_MS);
     const readLast: FollowQuery['readLast'] = async () => {
       if (last === 0) return [];
@@ -97,6 +108,7 @@ export function createLiveGenerationsHandler(parts: LiveGenerationsParts): Manag
       await serveFeed(feed, { ledger, filters, after, readLast, signal: gone.signal });
     } finally {
       clearInterval(check);
+      clearInterval(checkSession);
       clearTimeout(lifetime);
       reply.raw.off('close', end);
       release();

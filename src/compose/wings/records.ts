@@ -1,3 +1,4 @@
+import { createSessionCheck } from '../../api/console/identify-session.ts';
 import { createContainerHandlers } from '../../api/containers/handlers.ts';
 import { createFileHandlers } from '../../api/files/handlers.ts';
 import { createContentHandler } from '../../api/generation/content.ts';
@@ -51,6 +52,7 @@ export function openRecords(
           flushLedger: flushAll,
           hashEndUser,
           findCaller: accounts.access.findCaller,
+          isSessionOpen: createSessionCheck(storage.console),
           isDraining: () => state.phase !== 'serving',
           keepAliveMs: () => config().server.keep_alive_comment_ms,
         }),
