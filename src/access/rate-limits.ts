@@ -74,7 +74,16 @@ export interface RateLimiterParts {
 export type ScopeKind = 'key' | 'member' | 'workspace' | 'model';
 
 /** The state that a request of an ended process leaves behind. */
-export type OrphanedRequest = Pick<LedgerEntry, 'id' | 'keyHash' | 'workspaceId' | 'memberId' | 'requestedModel'>;
+export type OrphanedRequest = Pick<
+  LedgerEntry,
+  'id' | 'keyHash' | 'workspaceId' | 'memberId' | 'requestedModel' | 'tags'
+>;
+
+/** Returns the parts of an entry that name the limits of its request. */
+export const readOrphanedRequest = (entry: OrphanedRequest): OrphanedRequest => {
+  const { id, keyHash, workspaceId, memberId, requestedModel, tags } = entry;
+  return { id, keyHash, workspaceId, memberId, requestedModel, ...(tags && { tags }) };
+};
 
 type ScopedCaller = Pick<Caller, 'keyHash' | 'keyName' | 'memberId' | 'workspaceId' | 'rateLimits'>;
 
@@ -192,7 +201,7 @@ export class RateLimiter {
     const rest = { isConcurrent: true, tokens: 0, leaseMs: 0 };
     const outcome = { tokens: undefined, admittedAtMs: undefined };
     await Promise.all(
-      ended.map(async ({ id, requestedModel, ...caller }) => {
+      ended.map(async ({ id, requestedModel, tags: _, ...caller }) => {
         const rateLimits = this.parts.findRateLimits(caller.keyHash);
         const scopes = this.listScopes({ ...caller, keyName: '', rateLimits }, requestedModel);
         if (scopes.length > 0) await counters.leave({ id, scopes, ...rest }, outcome);

@@ -1,3 +1,4 @@
+import { readOrphanedRequest } from '../access/rate-limits.ts';
 import { describe, expect, it, vi } from 'vitest';
 import type { Caller } from '../domain/caller.ts';
 import { MemoryCounters } from '../platform/counters/memory/memory-counters.ts';
@@ -113,5 +114,26 @@ describe('spending', () => {
     held.settle(createTestEntry({ createdAtMs: Date.now(), costNanoUsd: 40n }));
     expect(() => reserve('gen-3', 61n)).toThrow('has spent 0.00000004 USD');
     expect(reserve('gen-4', 60n)).toBeDefined();
+  });
+
+  it('releases the reservation of a tag when the process of a request has ended', async () => {
+    const release = vi.fn(async () => {});
+    const spending = new Spending({
+      counters: { reserve: () => undefined, settle: () => undefined, release },
+      flush: async () => {},
+      read: async (scopes, sinceMs) => nothing(scopes, sinceMs),
+      readReductions: async () => 0,
+      listLimits: async () => [limit({ tag: 'team:search' }, { kind: 'tag' })],
+      requestMs: () => 1000,
+      onTrouble: (error) => expect.unreachable(String(error)),
+    });
+    const left = [{ team: 'search' }, undefined].map((tags) =>
+      readOrphanedRequest({ ...createTestEntry(), ...(tags && { tags }) }),
+    );
+    await spending.release(left);
+    expect(release).toHaveBeenCalledExactlyOnceWith(
+      left.map(({ id }) => id),
+      [expect.objectContaining({ account: 'tag team:search', nanoUsd: 0n, isCurrent: true })],
+    );
   });
 });

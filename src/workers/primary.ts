@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createFirstKeys } from '../access/bootstrap.ts';
 import { openPluginModules } from '../compose/open-plugin-modules.ts';
-import type { OrphanedRequest } from '../access/rate-limits.ts';
+import { type OrphanedRequest, readOrphanedRequest } from '../access/rate-limits.ts';
 import { runBootstrap } from '../compose/run-bootstrap.ts';
 import { openFarDriver } from '../compose/open-bus.ts';
 import { removeInterruptedUploads } from '../compose/open-files.ts';
@@ -146,9 +146,7 @@ async function assemble(
   function takeOrphaned(found: OrphanedRecords): void {
     logInterrupted(log, found);
     if (!areSharedCounters(config)) return; // the reservations of a worker in the memory of this process ended with it
-    for (const { id, keyHash, workspaceId, memberId, requestedModel } of found.entries) {
-      ended.push({ id, keyHash, workspaceId, memberId, requestedModel });
-    }
+    for (const entry of found.entries) ended.push(readOrphanedRequest(entry));
     releaseEnded();
   }
   function releaseEnded(): void {
