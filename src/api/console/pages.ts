@@ -98,7 +98,7 @@ async function servePage(
     const page = await readFile(join(folder, INDEX), 'utf8');
     const prefix = publicUrl() === undefined ? '' : new URL(publicUrl()!).pathname.replace(/\/$/, '');
     reply.headers({ 'content-type': types['.html']!, 'cache-control': 'no-cache' });
-    return page.replace('<base href="/console/"', `<base href="${escapeAttribute(prefix)}/console/"`);
+    return page.replace('<base href="/console/"', () => `<base href="${escapeAttribute(prefix)}/console/"`);
   }
   const accepted = request.headers['accept-encoding'] ?? '';
   const sent = String(accepted)

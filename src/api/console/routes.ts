@@ -119,14 +119,15 @@ export const consoleRoutes = [
         throw invalidRequest([{ path: '', message: 'Send either `key` or `token`.' }]);
       }
       const address = request.raw.socket.remoteAddress;
-      parts.attempts.check(address);
+      parts.attempts.begin(address);
       let caller: Caller;
       try {
         caller = await findSignedIn(parts, request, body);
       } catch (error) {
-        if (error instanceof GatewayError && error.kind === 'authentication') parts.attempts.fail(address);
+        if (!(error instanceof GatewayError && error.kind === 'authentication')) parts.attempts.forget(address);
         throw error;
       }
+      parts.attempts.forget(address);
       if (caller.internId !== undefined) {
         throw new GatewayError('permission_denied', 'The key of an intern cannot sign in to the console.');
       }
