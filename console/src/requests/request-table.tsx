@@ -1,6 +1,6 @@
-import { Link, useElementScrollRestoration, useNavigate } from '@tanstack/react-router';
+import { useElementScrollRestoration, useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type JSX, type RefObject, useEffect, useRef } from 'react';
+import { type JSX, memo, type RefObject, useCallback, useEffect, useRef } from 'react';
 import type { Generation } from '../api/types.ts';
 import { isTyping } from '../shell/use-shortcuts.ts';
 import { toneOf } from '../ui/status.tsx';
@@ -26,9 +26,13 @@ interface Props {
 
 /** The table of requests. Only the rows in view exist; `j` and `k` move between them. */
 export function RequestTable({ rows, columns, names, hasMore, isLoadingMore, onEnd, frame }: Props): JSX.Element {
-  const navigate = useNavigate();
   const restored = useElementScrollRestoration({ id: LIST_NAME });
   const focused = useRef<string | undefined>(undefined);
+  const onFocus = useCallback((id: string) => {
+    focused.current = id;
+  }, []);
+  const navigate = useNavigate();
+  const onOpen = useCallback((id: string) => void navigate({ to: '/requests/$id', params: { id } }), [navigate]);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => frame.current,
@@ -73,46 +77,60 @@ export function RequestTable({ rows, columns, names, hasMore, isLoadingMore, onE
       </thead>
       <tbody>
         <Filler height={before} span={columns.length} />
-        {items.map(({ index, key }) => {
-          const entry = rows[index]!;
-          const open = () => void navigate({ to: '/requests/$id', params: { id: entry.id } });
-          return (
-            // A click anywhere does what the link of the row does.
-            <tr
-              key={key}
-              aria-rowindex={index + 2}
-              className={toneOf(entry) === 'bad' ? 'failed' : undefined}
-              onClick={(event) => {
-                if (!(event.target as Element).closest('a') && getSelection()?.isCollapsed !== false) open();
-              }}
-            >
-              {columns.map(({ id, isNumber, cell }, at) => (
-                <td key={id} className={isNumber ? 'number' : undefined}>
-                  {at === 0 ? (
-                    <Link
-                      to="/requests/$id"
-                      params={{ id: entry.id }}
-                      data-row={entry.id}
-                      preload={false}
-                      onFocus={() => {
-                        focused.current = entry.id;
-                      }}
-                    >
-                      {cell(entry, names)}
-                    </Link>
-                  ) : (
-                    cell(entry, names)
-                  )}
-                </td>
-              ))}
-            </tr>
-          );
-        })}
+        {items.map(({ index, key }) => (
+          <Row
+            key={key}
+            entry={rows[index]!}
+            index={index}
+            columns={columns}
+            names={names}
+            onFocus={onFocus}
+            onOpen={onOpen}
+          />
+        ))}
         <Filler height={after} span={columns.length} />
       </tbody>
     </table>
   );
 }
+
+interface RowProps {
+  entry: Generation;
+  index: number;
+  columns: readonly Column[];
+  names: Names;
+  onFocus: (id: string) => void;
+  onOpen: (id: string) => void;
+}
+
+/** A request. Rows that stay in view are not drawn again while the list scrolls. */
+const Row = memo(function Row({ entry, index, columns, names, onFocus, onOpen }: RowProps): JSX.Element {
+  return (
+    // A click anywhere does what the link of the row does. A click for a new tab is that of the browser.
+    <tr
+      aria-rowindex={index + 2}
+      className={toneOf(entry) === 'bad' ? 'failed' : undefined}
+      onClick={(event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey || getSelection()?.isCollapsed === false) return;
+        event.preventDefault();
+        onOpen(entry.id);
+      }}
+    >
+      {columns.map(({ id, isNumber, cell }, at) => (
+        <td key={id} className={isNumber ? 'number' : undefined}>
+          {at === 0 ? (
+            // A plain link, because links of the router make rows slow. The address is relative to the base of the document.
+            <a href={`requests/${encodeURIComponent(entry.id)}`} data-row={entry.id} onFocus={() => onFocus(entry.id)}>
+              {cell(entry, names)}
+            </a>
+          ) : (
+            cell(entry, names)
+          )}
+        </td>
+      ))}
+    </tr>
+  );
+});
 
 /** Takes the place of the rows that do not exist. */
 function Filler({ height, span }: { height: number; span: number }): JSX.Element | null {
