@@ -195,6 +195,16 @@ it.each([
   expect(answer.status).toBe(status);
 });
 
+it('ten webhooks can be added by API, also at the same time, and replaced', async () => {
+  const { gateway } = await start();
+  const ask = manage(() => gateway);
+  const put = async (id: string) =>
+    (await ask('PUT', `/alerts/webhooks/${id}`, { url: 'https://alerts.example.com' })).status;
+  const statuses = await Promise.all(Array.from({ length: 14 }, (_, at) => put(`added-${at}`)));
+  expect(statuses.toSorted()).toEqual([...Array(10).fill(200), ...Array(4).fill(409)]);
+  expect(await put(`added-${statuses.indexOf(200)}`)).toBe(200);
+});
+
 it('webhooks that were added by API survive a new master key', async () => {
   const [old, next] = ['the first master key of a gateway', 'another master key of the gateway'];
   const url = 'https://alerts.example.com/t0k3n';

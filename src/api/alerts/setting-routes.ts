@@ -116,16 +116,17 @@ export const settingRoutes = [
       }
       const { url, format = 'json', secret } = body;
       if (!URL.canParse(url)) throw invalidRequest([{ path: 'url', message: 'It is not a valid URL.' }]);
-      const known = await readSettings(parts);
-      const before = findStored(known, id);
-      if (!before && known.webhooks.filter(({ isStored }) => isStored).length >= MAX_WEBHOOKS) {
-        throw new GatewayError('conflict', `There are ${MAX_WEBHOOKS} webhooks already. Delete one first.`);
-      }
+      const before = findStored(await readSettings(parts), id);
       const describe = ({ url: address, format }: { url: string; format: string }) => {
         return { host: hostOf(address), format };
       };
       await callStore(() =>
         applyChange(parts, actorOf(request), async ({ transaction }) => {
+          const rows = await transaction.listAlertSettings();
+          const others = rows.filter(({ name }) => name.startsWith(WEBHOOK) && name !== WEBHOOK + id);
+          if (others.length >= MAX_WEBHOOKS) {
+            throw new GatewayError('conflict', `There are ${MAX_WEBHOOKS} webhooks already. Delete one first.`);
+          }
           await transaction.putAlertSetting(sealWebhook({ id, url, format, secret }, parts.alerts.seal()));
           const changes = listChanges(before && describe(before), describe({ url, format }));
           await transaction.record({ ...event('alerts.webhook', id), changes });
