@@ -249,6 +249,25 @@ describe.skipIf(problem !== undefined)('chat with an intern', () => {
     expect((await gate.get(`/interns/${id}/logs?follow=maybe`)).status).toBe(400);
   });
 
+  it('ends the log of a key that is disabled, and of a session that was ended', async () => {
+    const manage = (method: string, path: string, body?: object) =>
+      gate.send(method, path, body, { key: gate.managementKey });
+    const made = await manage('POST', '/keys', { name: 'short', workspace_id });
+    const { key, data } = (await made.json()) as { key: string; data: { hash: string } };
+    const signed = await gate.send('POST', '/console/sessions', { key: gate.key }, { key: null });
+    const session = (await signed.json()) as { data: { id: string } };
+    const headers = { cookie: signed.headers.get('set-cookie')!.split(';', 1)[0]! };
+    const path = `/interns/${id}/logs?follow=true`;
+    const logs = [
+      await gate.send('GET', path, undefined, { key }),
+      await gate.send('GET', path, undefined, { key: null, headers }),
+    ];
+    expect(logs.map(({ status }) => status)).toEqual([200, 200]);
+    await manage('PATCH', `/keys/${data.hash}`, { disabled: true });
+    await manage('DELETE', `/console/sessions/${session.data.id}`);
+    for (const log of logs) expect(await log.text()).toContain('the runtime is ready'); // ends only with the log
+  });
+
   it('runs without a connection', async () => {
     const started = await send({ input: '[[call write_file {"path": "invoked.txt", "content": "yes"}]]' }, 'invoke');
     const { session_id, status } = (await started.json()) as { session_id: string; status: string };

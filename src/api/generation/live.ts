@@ -11,18 +11,15 @@ import { callStore } from '../../platform/storage/call-store.ts';
 import type { LedgerStore } from '../../platform/storage/ports/ledger.ts';
 import type { HashEndUser } from '../management/read-end-user.ts';
 import { type QueryReader, readQuery } from '../management/read-query.ts';
+import { type CallerWatch, watchCaller } from '../management/watch-caller.ts';
 import type { ManagementHandler } from '../management/route.ts';
 import { type CursorQuery, readCursor, writeCursor } from './cursor.ts';
 import { readListFilters } from './read-list-query.ts';
 
-export interface LiveGenerationsParts {
+export interface LiveGenerationsParts extends CallerWatch {
   ledger: Pick<LedgerStore, 'readNew' | 'readEnd' | 'listPage'>;
   flushLedger: () => Promise<void>;
   hashEndUser: HashEndUser;
-  /** @returns undefined if the key is no longer valid */
-  findCaller: (keyHash: string) => Caller | undefined;
-  /** Whether the session of the console in which a request was sent is open. True for a request with a key. @throws the store's error */
-  isSessionOpen: (request: FastifyRequest) => Promise<boolean>;
   /** Whether clients have to connect to another process. */
   isDraining: () => boolean;
   keepAliveMs: () => number;
@@ -39,10 +36,8 @@ const LIFETIME_MS = 3_600_000;
 const SLOW_CLIENT_MS = 60_000;
 /** Interval of comments if the configuration turns off those of responses. */
 const KEEP_ALIVE_MS = 15_000;
-/** How often the key and the shutdown are checked. */
+/** How often the shutdown is checked. */
 const CHECK_MS = 500;
-/** How often the session of the console is read. */
-const SESSION_CHECK_MS = 3_000;
 /** Pause after the store has failed. */
 const RETRY_MS = 2_000;
 
@@ -87,16 +82,8 @@ export function createLiveGenerationsHandler(parts: LiveGenerationsParts): Manag
     const gone = new AbortController();
     const end = (): void => gone.abort();
     reply.raw.once('close', end);
-    const check = setInterval(() => {
-      if (parts.isDraining() || parts.findCaller(caller.keyHash)?.workspaceId !== caller.workspaceId) end();
-    }, CHECK_MS);
-    const checkSession = setInterval(() => {
-      const keep = () => true; // a store that does not respond ends no feed
-      void parts
-        .isSessionOpen(request)
-        .catch(keep)
-        .then((isOpen) => isOpen || end());
-    }, SESSION_CHECK_MS);
+    const unwatch = watchCaller(request, parts, end);
+    const check = setInterval(() => parts.isDraining() && end(), CHECK_MS);
     const lifetime = setTimeout(end, LIFETIME_MS);
     const readLast: FollowQuery['readLast'] = async () => {
       if (last === 0) return [];
@@ -108,7 +95,7 @@ export function createLiveGenerationsHandler(parts: LiveGenerationsParts): Manag
       await serveFeed(feed, { ledger, filters, after, readLast, signal: gone.signal });
     } finally {
       clearInterval(check);
-      clearInterval(checkSession);
+      unwatch();
       clearTimeout(lifetime);
       reply.raw.off('close', end);
       release();

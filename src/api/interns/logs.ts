@@ -3,13 +3,14 @@ import type { LiveIntern } from '../../interns/runtime/create-runtime.ts';
 import type { Intern } from '../../domain/intern.ts';
 import { type ManagementHandler, pathParam } from '../management/route.ts';
 import { readQuery } from '../management/read-query.ts';
+import { type CallerWatch, watchCaller } from '../management/watch-caller.ts';
 import { createChatError } from './chat-failure.ts';
 import type { ChatApiParts } from './chat-handlers.ts';
 
 /** Maximum bytes that wait for a slow client. A client with more is disconnected. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
-interface LogParts extends Pick<ChatApiParts, 'getIntern' | 'findLive' | 'owners'> {
+interface LogParts extends Pick<ChatApiParts, 'getIntern' | 'findLive' | 'owners'>, CallerWatch {
   /** Reads the log of an intern that does not run. @returns undefined if there is none */
   readLog: (intern: Intern) => Promise<string | undefined>;
 }
@@ -22,7 +23,9 @@ export function createLogHandler(parts: LogParts): ManagementHandler {
     const live = parts.findLive(intern.id);
     if (live) {
       if (!follows) return reply.type('text/plain; charset=utf-8').send(live.running.logs.text);
+      const unwatch = watchCaller(request, parts, () => void reply.raw.end());
       await follow(live, reply.raw, reply.getHeaders() as Record<string, string>); // set by the server
+      unwatch();
       return reply.hijack();
     }
     if (intern.status !== 'running') {

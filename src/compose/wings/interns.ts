@@ -1,3 +1,4 @@
+import { createSessionCheck } from '../../api/console/identify-session.ts';
 import type { Socket } from 'node:net';
 import { createChatHandlers } from '../../api/interns/chat-handlers.ts';
 import { createDaemonHandlers } from '../../api/interns/daemon.ts';
@@ -114,7 +115,12 @@ export function openInternWing(base: Base, sandboxes: OpenedContainers, resource
           audit: (caller, intern) => recordDaemonAccess(management, caller, intern),
           now: currentTimeMs,
         }),
-        showInternLog: createLogHandler({ ...chat, readLog: runtime.readLog }),
+        showInternLog: createLogHandler({
+          ...chat,
+          readLog: runtime.readLog,
+          findCaller: accounts.access.findCaller,
+          isSessionOpen: createSessionCheck(storage.console),
+        }),
         bodyMs: chatBodyMs,
         isOffered,
       },
