@@ -209,6 +209,15 @@ describe('signing in', () => {
     expect((await createLink('--key', 'linked')).printed).toContain('The key "linked" is disabled.');
   });
 
+  it('works with a link for a key that another process has just created', async () => {
+    const stream = { write: () => true };
+    const terminal = { stdout: stream, stderr: stream, env: {}, cwd: gateway.dataDir };
+    const source = ['--config', 'test.json', '--data', gateway.dataDir];
+    expect(await runCli(['keys', 'create', '--management', '--name', 'just created', ...source], terminal)).toBe(0);
+    const { token } = await createLink('--key', 'just created');
+    expect((await signIn({ token })).session).toMatchObject({ key_name: 'just created' });
+  });
+
   it('is limited after many failed attempts', async () => {
     const own = await testGateway();
     const attempt = (body: object) => own.send('POST', '/console/sessions', body, { key: null });

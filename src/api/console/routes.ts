@@ -25,7 +25,7 @@ import type { SignInAttempts } from './sign-in-attempts.ts';
 
 export interface ConsoleParts {
   store: ConsoleStore;
-  access: Pick<Access, 'identify' | 'findCaller'>;
+  access: Pick<Access, 'identify' | 'findCaller' | 'refresh'>;
   attempts: SignInAttempts;
   /** Whether the operator offers the console. */
   isOffered: () => boolean;
@@ -93,8 +93,12 @@ async function findSignedIn(
 ): Promise<Caller> {
   if (key !== undefined) return access.identify([`Bearer ${key}`], raw.socket);
   const hash = await useSignInToken(store, token!);
-  const caller = hash === undefined ? undefined : access.findCaller(hash);
-  if (caller) return caller;
+  if (hash !== undefined) {
+    // Another process may just have created the key. The link is used up, so it cannot be tried again.
+    if (!access.findCaller(hash)) await callStore(access.refresh);
+    const caller = access.findCaller(hash);
+    if (caller) return caller;
+  }
   throw new GatewayError(
     'authentication',
     'This link is not valid any more. It works once, within an hour. `headgate console` prints another one.',
