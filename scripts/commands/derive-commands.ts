@@ -148,7 +148,8 @@ function listParams(
     const flags = paramFlags[name];
     const list = routes.find((other) => other.method === 'GET' && other.path === prefix)?.operation;
     const words = (schemas[name] as Keywords | undefined)?.enum;
-    const label = list && !words ? singular(prefix.split('/').at(-1)!) : name.replace(/_?id$/i, '');
+    const kind = singular(prefix.split('/').at(-1)!);
+    const label = list && !words ? kind : name.replace(/_?id$/i, '') || kind;
     const item = (list?.response.schema as Keywords | undefined)?.properties?.['data']?.items?.properties ?? {};
     const isNamed = item['name'] !== undefined && !['name', 'slug'].includes(name);
     const names = [item['hash'] ? 'hash' : 'id', 'slug', 'name'].filter((field) => item[field]);

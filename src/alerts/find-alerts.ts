@@ -107,7 +107,7 @@ function findOutages({ endpoints }: AlertSources, down: Map<string, { model: str
     message:
       kind === 'provider_down'
         ? `${model} at ${provider} has an outage. Requests go to other endpoints if there are any.`
-        : `${model} at ${provider} works again.`,
+        : `${model} at ${provider} gets requests again.`,
     data: { endpoint: id, model, provider },
     isOnce: false,
   });

@@ -47,11 +47,16 @@ const about: Record<string, string> = {
 /** Returns the reference page. */
 export function describeConfig(): string {
   const sections = Object.entries(rootNode.properties ?? {}).map(([key, node]) =>
-    [`## ${key}`, '', about[key] ?? '', '', ...table(node.items ?? node, node.items ? `${key}[].` : `${key}.`)].join(
-      '\n',
-    ),
+    [`## ${key}`, '', about[key] ?? node.description ?? '', '', ...describeSection(key, node)].join('\n'),
   );
   return `${[intro(), ...sections].join('\n\n')}\n`;
+}
+
+/** A list of texts has no settings of its own. */
+function describeSection(key: string, node: SchemaNode): string[] {
+  if (node.items && !node.items.properties)
+    return [`A ${nameType(node)}. Default: \`${JSON.stringify(node.default)}\`.`];
+  return table(node.items ?? node, node.items ? `${key}[].` : `${key}.`);
 }
 
 function intro(): string {

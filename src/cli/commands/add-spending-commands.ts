@@ -34,11 +34,13 @@ export function addSpendingCommands(program: Command, parts: CommandParts): void
       await verifyLedger(terminal, await findStore(options), options);
     });
   addToLedger('clickhouse-table', 'print the statement that creates the table for exports to ClickHouse')
-    .option('--table <name>', 'name of the table', 'headgate_ledger')
+    .option('--table <name>', 'name of the table (that of the configuration)')
     .option('--old', 'for ClickHouse before 22.2')
-    .action(async ({ table, old = false }: { table: string; old?: boolean }) => {
+    .action(async ({ table, old = false, ...options }: SourceOptions & { table?: string; old?: boolean }) => {
       const { writeTableStatement } = await import('../../exports/clickhouse/ledger-table.ts');
-      terminal.stdout.write(`${writeTableStatement(table, !old)}\n`);
+      const { config } = await loadForStore(options, ['ledger']);
+      const name = table ?? config.ledger.clickhouse?.table ?? 'headgate_ledger';
+      terminal.stdout.write(`${writeTableStatement(name, !old)}\n`);
     });
   addToLedger('export', 'write the entries and corrections of a range of time')
     .requiredOption('--from <date>', 'first day (UTC), or a time')

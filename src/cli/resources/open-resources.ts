@@ -66,6 +66,18 @@ export const neededSettings: Record<string, readonly Path[]> = {
   schedules: [['secrets'], ['interns']],
 };
 
+const alertSettings: readonly Path[] = [['alerts'], ['secrets']];
+
+/** Those of single routes, by their ids. The other routes of management need only the store. */
+export const neededByRoute: Readonly<Record<string, readonly Path[]>> = {
+  listActivity: [], // it hashes end users
+  readAlertSettings: alertSettings,
+  changeAlertSettings: alertSettings,
+  putAlertWebhook: alertSettings,
+  deleteAlertWebhook: alertSettings,
+  testAlert: alertSettings,
+};
+
 /** Time of one call. A gateway saves the files of an intern before it stops it. */
 const DEADLINE_MS = 90_000;
 

@@ -108,6 +108,7 @@ function describeChange(
   if (word === undefined) return undefined;
   const named = object['name'] ?? object['slug'] ?? object['filename'] ?? (verb === 'create' ? object['id'] : label);
   if (named === undefined) return undefined;
+  if (named === '') return `${word} the ${name.split(' ').at(-2)!}.`; // there is one of it
   return `${isOld ? 'There already is' : word} the ${nameObject(name)} "${String(method === 'DELETE' ? label : named)}".`;
 }
 

@@ -13,7 +13,7 @@ import { type BootstrapChange, warnOfBootstrap } from '../warn-of-bootstrap.ts';
 import type { ResourceCommand } from './definition.ts';
 import { complete, followUp } from './hooks.ts';
 import { findCommand } from './find-command.ts';
-import { neededSettings, type Resources, type RouteResult, withResources } from './open-resources.ts';
+import { neededByRoute, neededSettings, type Resources, type RouteResult, withResources } from './open-resources.ts';
 import { printResult } from './print-result.ts';
 import {
   chooseVariants,
@@ -77,9 +77,10 @@ async function loadSettings(
   { config, data }: Record<string, string | undefined>,
 ): Promise<LoadedConfig> {
   const sources = { ...(config && { config }), ...(data && { data }) };
-  const needsStore = api === 'management' && method === 'GET' && id !== 'listActivity'; // it hashes end users
+  const needed = neededByRoute[id] ?? neededSettings[api];
+  const needsStore = api === 'management' && method === 'GET' && needed === undefined;
   if (needsStore) return { config: await findStore(sources) } as LoadedConfig; // the handlers read nothing else
-  return loadForStore(sources, ...(neededSettings[api] ?? []));
+  return loadForStore(sources, ...(needed ?? []));
 }
 
 /** Returns the models and providers of the configuration if a request names some. Says why if they are unknown. */
