@@ -34,8 +34,14 @@ export interface AlertSources {
   settings: () => AlertSettings;
   limits: () => LimitSources;
   ledger: Pick<LedgerStore, 'readSpending' | 'readUsage'>;
-  /** Endpoints of the current configuration, and whether they work. */
-  endpoints: () => readonly { id: string; model: string; provider: string; isStable: boolean }[];
+  /** Endpoints of the current configuration: whether they have an outage, and whether their last attempt failed. */
+  endpoints: () => readonly {
+    id: string;
+    model: string;
+    provider: string;
+    isStable: boolean;
+    hasFailedLast: boolean;
+  }[];
 }
 
 const HOUR_MS = 3_600_000;
@@ -92,10 +98,15 @@ async function findBudgets({ settings, limits, ledger }: AlertSources, nowMs: nu
 }
 
 function findOutages({ endpoints }: AlertSources, down: Map<string, { model: string; provider: string }>): Alert[] {
-  const current = endpoints();
-  const unstable = new Map(current.filter(({ isStable }) => !isStable).map((endpoint) => [endpoint.id, endpoint]));
-  const ended = [...down].filter(([id]) => !unstable.has(id) && current.some((endpoint) => endpoint.id === id));
-  for (const [id] of down) if (!unstable.has(id)) down.delete(id);
+  const current = new Map(endpoints().map((endpoint) => [endpoint.id, endpoint]));
+  const unstable = new Map([...current].filter(([, { isStable }]) => !isStable));
+  // Requests are sent again after a while without one. The outage has ended when one of them succeeds.
+  const ended = [...down].filter(([id]) => {
+    const endpoint = current.get(id);
+    return endpoint?.isStable === true && !endpoint.hasFailedLast;
+  });
+  for (const id of down.keys()) if (!current.has(id)) down.delete(id);
+  for (const [id] of ended) down.delete(id);
   for (const [id, { model, provider }] of unstable) down.set(id, { model, provider });
   const write = (
     kind: 'provider_down' | 'provider_up',
@@ -107,7 +118,7 @@ function findOutages({ endpoints }: AlertSources, down: Map<string, { model: str
     message:
       kind === 'provider_down'
         ? `${model} at ${provider} has an outage. Requests go to other endpoints if there are any.`
-        : `${model} at ${provider} gets requests again.`,
+        : `${model} at ${provider} works again.`,
     data: { endpoint: id, model, provider },
     isOnce: false,
   });

@@ -69,12 +69,10 @@ export function openAlerts(
     limits: () => ({ access: storage.access, management: storage.management, budgets: config().budgets }),
     ledger: storage.ledger,
     endpoints: () =>
-      live.models().catalog.endpoints.map((endpoint) => ({
-        id: endpoint.id,
-        model: endpoint.model,
-        provider: endpoint.provider.name,
-        isStable: health.view(endpoint)?.isStable ?? true,
-      })),
+      live.models().catalog.endpoints.map((endpoint) => {
+        const { isStable = true, hasFailedLast = false } = health.view(endpoint) ?? {};
+        return { id: endpoint.id, model: endpoint.model, provider: endpoint.provider.name, isStable, hasFailedLast };
+      }),
   });
   let looking: Promise<void> | undefined;
   async function look(): Promise<void> {

@@ -8,6 +8,8 @@ import { percentileOf, RecentSamples, reachedBy } from './rolling.ts';
 export interface HealthView {
   /** No outage within the last 30 seconds. */
   readonly isStable: boolean;
+  /** Whether the last attempt failed, by a fault of the endpoint. */
+  readonly hasFailedLast: boolean;
   /** Whether the endpoint waits for a rate limit: for the time that the provider named, or for 10 seconds. */
   readonly isLimited: boolean;
   /** Whether the endpoint waits for the time that the provider named. Until then, it rejects requests. */
@@ -141,7 +143,7 @@ class EndpointHealth {
   readonly tools = new RollingCounts(5 * MINUTE, 24, 2);
   readonly latenciesMs = new RecentSamples(SAMPLES);
   readonly throughputs = new RecentSamples(SAMPLES);
-  private faultsInARow = 0;
+  faultsInARow = 0;
   private lastFaultAtMs = Number.NEGATIVE_INFINITY;
   /** Until this time the endpoint counts as unstable, because the provider named a wait. */
   private restsUntilMs = 0;
@@ -237,6 +239,10 @@ class View implements HealthView {
     this.known = known;
     this.nowMs = nowMs;
     this.isStable = known.isStable(nowMs);
+  }
+
+  get hasFailedLast(): boolean {
+    return this.known.faultsInARow > 0;
   }
 
   get isLimited(): boolean {

@@ -82,7 +82,10 @@ it('an outage of a provider and its end are alerts', async () => {
   const { alert, message } = await receive(receiver);
   expect(alert).toMatchObject({ type: 'headgate.provider_down', data: { model: 'up/m', provider: 'Up' } });
   expect(message.text).toContain('up/m at Up has an outage.');
+  upstream.always(json({ choices: [{ message: { role: 'assistant', content: 'Hi.' }, finish_reason: 'stop' }] }));
+  await expect.poll(async () => (await gateway.post('/responses', { model: 'up/m', input: 'hi' })).status).toBe(200);
   expect((await receive(receiver)).alert).toMatchObject({ type: 'headgate.provider_up', data: { model: 'up/m' } });
+  upstream.always(json({ error: { message: 'Broken.' } }, { status: 500 }));
   for (let time = 0; time < 10; time++) await (await gateway.post('/responses', { model: 'up/m', input: 'hi' })).text();
   expect((await receive(receiver)).alert.type).toBe('headgate.provider_down');
 });
