@@ -16,5 +16,6 @@ it('counts attempts by provider, and keeps the last failure', () => {
     ['Acme', 2, 2, 'bad', null],
     ['Bolt', 4, 0, 'good', 200],
   ]);
+  expect(health.map(({ succeeded }) => succeeded)).toEqual([0, 3]);
   expect(health[0]!.lastError).toMatchObject({ id: 'a', status: 529 });
 });

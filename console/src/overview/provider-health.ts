@@ -4,6 +4,8 @@ export interface ProviderHealth {
   name: string;
   attempts: number;
   failed: number;
+  /** The attempts that succeeded. A provider that has none is the provider of no request. */
+  succeeded: number;
   /** The last failure. Undefined: there was none. */
   lastError: { at: string; status: number; message: string | null; id: string } | undefined;
   /** The median of the time until the first output, in milliseconds. Null: there was no output. */
@@ -24,6 +26,7 @@ export function readHealth(entries: readonly Pick<Generation, 'id' | 'created_at
         name,
         attempts: 0,
         failed: 0,
+        succeeded: 0,
         lastError: undefined,
         firstMs: null,
         tone: 'good',
@@ -31,6 +34,7 @@ export function readHealth(entries: readonly Pick<Generation, 'id' | 'created_at
       };
       found.set(name, health);
       health.attempts++;
+      if (status < 400) health.succeeded++;
       if (first_byte_ms !== null) health.times.push(first_byte_ms);
       if (!isFailure(status)) continue;
       health.failed++;

@@ -42,12 +42,10 @@ export function ProviderStates(): JSX.Element {
               </tr>
             </thead>
             <tbody>
-              {readHealth(data).map(({ name, tone, attempts, failed, firstMs, lastError }) => (
+              {readHealth(data).map(({ name, tone, attempts, failed, succeeded, firstMs, lastError }) => (
                 <tr key={name}>
                   <th scope="row">
-                    <Link to="/requests" search={{ provider: name }}>
-                      {name}
-                    </Link>
+                    <ProviderLink name={name} succeeded={succeeded} failedId={lastError?.id} />
                   </th>
                   <td>
                     <Status tone={tone}>{words[tone]}</Status>
@@ -72,5 +70,30 @@ export function ProviderStates(): JSX.Element {
         )}
       </Loaded>
     </Panel>
+  );
+}
+
+/** The filter `provider` finds the requests of the provider that responded. Without one, the link opens the last failure. */
+function ProviderLink({
+  name,
+  succeeded,
+  failedId,
+}: {
+  name: string;
+  succeeded: number;
+  failedId: string | undefined;
+}): JSX.Element {
+  if (succeeded > 0) {
+    return (
+      <Link to="/requests" search={{ provider: name }} title="Its requests">
+        {name}
+      </Link>
+    );
+  }
+  if (failedId === undefined) return <>{name}</>;
+  return (
+    <Link to="/requests/$id" params={{ id: failedId }} title="Its last failed request">
+      {name}
+    </Link>
   );
 }
