@@ -68,7 +68,8 @@ export function SignIn({ onSignedIn }: { onSignedIn?: () => void }): JSX.Element
         <div>
           <h1 id="sign-in-title">Sign in</h1>
           <p className="soft">
-            A management key sees everything. An inference key sees the requests and the spending of its workspace, and its own limits.
+            A management key sees everything. An inference key sees the requests and the spending of its workspace, and
+            its own limits.
           </p>
         </div>
         <label className="field">

@@ -1,9 +1,18 @@
 import type { JSX } from 'react';
-import { viewerZone } from '../logic/time.ts';
+import { localDate, viewerZone } from '../logic/time.ts';
 import { useNames } from '../requests/use-names.ts';
 import { useIsAdmin } from '../shell/use-session.ts';
 import { Icon } from '../ui/icon.tsx';
-import { dimensions, measures, spendRanges, type SpendSearch, type SpendView } from './spend-search.ts';
+import {
+  canonicalZone,
+  dimensions,
+  FIRST_DATE,
+  measures,
+  possibleIntervals,
+  rangeLabels,
+  type SpendSearch,
+  type SpendView,
+} from './spend-search.ts';
 
 const intervalLabels = { hour: 'Hours', day: 'Days', week: 'Weeks', month: 'Months' };
 const filterLabels = {
@@ -25,7 +34,7 @@ export function SpendControls({
 }): JSX.Element {
   const isAdmin = useIsAdmin();
   const names = useNames();
-  const { range, interval, by, measure, zone, filters } = view;
+  const { range, since, until, interval, by, measure, zone, filters } = view;
   const show = { api_key_hash: names.key, workspace_id: names.workspace } as Partial<
     Record<string, (value: string) => string>
   >;
@@ -36,27 +45,32 @@ export function SpendControls({
           className="select"
           aria-label="Time range"
           value={range}
-          onChange={({ target }) => onChange({ range: target.value, interval: '' })}
+          onChange={({ target }) =>
+            onChange(
+              target.value === 'own'
+                ? { range: '', interval: '', since, until }
+                : { range: target.value, interval: '', since: '', until: '' },
+            )
+          }
         >
-          {Object.entries(spendRanges).map(([value, { label }]) => (
+          {Object.entries(rangeLabels).map(([value, label]) => (
             <option key={value} value={value}>
               {label}
             </option>
           ))}
         </select>
+        {range === 'own' && <Dates view={view} onChange={onChange} />}
         <select
           className="select"
           aria-label="Interval"
           value={interval}
           onChange={({ target }) => onChange({ interval: target.value })}
         >
-          {Object.entries(intervalLabels)
-            .filter(([value]) => value !== 'hour' || spendRanges[range].days <= 31)
-            .map(([value, label]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
+          {possibleIntervals(view).map((value) => (
+            <option key={value} value={value}>
+              {intervalLabels[value]}
+            </option>
+          ))}
         </select>
         <select
           className="select"
@@ -102,18 +116,7 @@ export function SpendControls({
             </button>
           ))}
         </fieldset>
-        <select
-          className="select"
-          aria-label="Time zone"
-          value={zone}
-          onChange={({ target }) => onChange({ zone: target.value === viewerZone() ? '' : target.value })}
-        >
-          {[...new Set([viewerZone(), 'UTC', zone])].map((each) => (
-            <option key={each} value={each}>
-              {each}
-            </option>
-          ))}
-        </select>
+        <ZoneChoice zone={zone} onChange={onChange} />
       </div>
       {Object.keys(filters).length > 0 && (
         <ul className="row" aria-label="Filters that are set">
@@ -137,5 +140,62 @@ export function SpendControls({
         </ul>
       )}
     </>
+  );
+}
+
+/** The first and the last date of a report. A date counts as soon as it is complete. */
+function Dates({ view, onChange }: { view: SpendView; onChange: (part: SpendSearch) => void }): JSX.Element {
+  const today = localDate(Date.now(), view.zone);
+  return (
+    <>
+      {(['since', 'until'] as const).map((name) => (
+        <input
+          key={`${name} ${view[name]}`}
+          className="input date"
+          type="date"
+          aria-label={name === 'since' ? 'First day' : 'Last day'}
+          defaultValue={view[name]}
+          min={FIRST_DATE}
+          max={today}
+          onChange={({ target }) => {
+            if (target.value === '' || !target.validity.valid) return;
+            const dates = { since: view.since, until: view.until, [name]: target.value };
+            if (dates.since > dates.until) dates[name === 'since' ? 'until' : 'since'] = target.value;
+            onChange({ ...dates, interval: '' });
+          }}
+        />
+      ))}
+    </>
+  );
+}
+
+/** The zone of the browser, UTC, and all others that the browser knows. */
+function ZoneChoice({ zone, onChange }: { zone: string; onChange: (part: SpendSearch) => void }): JSX.Element {
+  const own = canonicalZone(viewerZone()) ?? 'UTC';
+  const first = new Set([own, 'UTC']);
+  const others = new Set([...Intl.supportedValuesOf('timeZone'), zone]);
+  return (
+    <select
+      className="select zone"
+      aria-label="Time zone"
+      value={zone}
+      onChange={({ target }) => onChange({ zone: target.value === own ? '' : target.value })}
+    >
+      {[...first].map((each) => (
+        <option key={each} value={each}>
+          {each}
+        </option>
+      ))}
+      <optgroup label="Other zones">
+        {[...others]
+          .filter((each) => !first.has(each))
+          .sort()
+          .map((each) => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+      </optgroup>
+    </select>
   );
 }

@@ -5,7 +5,7 @@ import { call } from '../api/client.ts';
 import type { AnalyticsQuery, SpendRow } from '../api/types.ts';
 import { shortMoney } from '../logic/money.ts';
 import { formatCount, formatShare, shortCount } from '../logic/numbers.ts';
-import { formatDay, viewerZone } from '../logic/time.ts';
+import { addDays, formatDay, viewerZone } from '../logic/time.ts';
 import { listIntervals, writeInterval } from '../logic/zone.ts';
 import { useNames } from '../requests/use-names.ts';
 import { useIsAdmin } from '../shell/use-session.ts';
@@ -30,8 +30,9 @@ import { stackRows, sumRows } from './stack-rows.ts';
 const route = getRouteApi('/spend');
 
 /** @returns the query of a report, without its interval */
-const reportQuery = ({ since, zone, by, filters }: SpendView): AnalyticsQuery => ({
+const reportQuery = ({ since, until, isPast, zone, by, filters }: SpendView): AnalyticsQuery => ({
   since,
+  ...(isPast ? { until: addDays(until, 1) } : {}),
   time_zone: zone,
   group_by: by,
   ...filters,

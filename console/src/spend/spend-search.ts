@@ -1,14 +1,27 @@
 import { addDays, localDate } from '../logic/time.ts';
-import type { Interval } from '../logic/zone.ts';
+import { type Interval, startOfInterval } from '../logic/zone.ts';
 
-export const spendRanges = {
-  today: { label: 'Today', days: 1, interval: 'hour' },
-  '7d': { label: 'Last 7 days', days: 7, interval: 'day' },
-  '31d': { label: 'Last 31 days', days: 31, interval: 'day' },
-  '90d': { label: 'Last 90 days', days: 90, interval: 'week' },
-  '12m': { label: 'Last 365 days', days: 365, interval: 'month' },
-} as const satisfies Record<string, { label: string; days: number; interval: Interval }>;
-export type SpendRange = keyof typeof spendRanges;
+/** The days of the ranges that end today. */
+const lastDays = { today: 1, '7d': 7, '31d': 31, '90d': 90, '12m': 365 } as const;
+
+/** The ranges of the menu, in their order. `own` has the dates of the URL. */
+export const rangeLabels = {
+  today: 'Today',
+  '7d': 'Last 7 days',
+  '31d': 'Last 31 days',
+  month: 'This month',
+  'last-month': 'Last month',
+  '90d': 'Last 90 days',
+  '12m': 'Last 365 days',
+  own: 'From … to …',
+} as const;
+export type SpendRange = keyof typeof rangeLabels;
+
+/** The first date that a report can begin with. */
+export const FIRST_DATE = '2020-01-01';
+/** Longer reports have no intervals of an hour, or of a day. */
+const MAX_HOUR_DAYS = 31;
+const MAX_DAY_DAYS = 366;
 
 export const dimensions = {
   model: { label: 'Model', field: 'model', filter: 'model', isForAdmins: false },
@@ -26,11 +39,11 @@ const filterNames = ['model', 'provider', 'api_key_hash', 'user_id', 'workspace_
 
 /** The state of the page in the URL. */
 export type SpendSearch = Partial<
-  Record<'range' | 'interval' | 'by' | 'measure' | 'zone' | (typeof filterNames)[number], string>
+  Record<'range' | 'since' | 'until' | 'interval' | 'by' | 'measure' | 'zone' | (typeof filterNames)[number], string>
 >;
 
 export function readSpendSearch(search: Record<string, unknown>): SpendSearch {
-  const names = new Set<string>(['range', 'interval', 'by', 'measure', 'zone', ...filterNames]);
+  const names = new Set<string>(['range', 'since', 'until', 'interval', 'by', 'measure', 'zone', ...filterNames]);
   return Object.fromEntries(
     Object.entries(search).filter(([name, value]) => names.has(name) && typeof value === 'string' && value !== ''),
   ) as SpendSearch;
@@ -46,39 +59,74 @@ export interface SpendView {
   /** The first and the last date in the zone, inclusive. */
   since: string;
   until: string;
+  /** Whether the report ends before today. */
+  isPast: boolean;
   filters: Partial<Record<(typeof filterNames)[number], string>>;
 }
 
 const has = <T extends object>(table: T, name: string | undefined): name is keyof T & string =>
   name !== undefined && Object.hasOwn(table, name);
 
-/** Whether the runtime knows a zone of the URL. */
-function isZone(zone: string | undefined): zone is string {
-  if (zone === undefined) return false;
+/** @returns the name that the runtime uses for a zone. Undefined: there is no such zone */
+export function canonicalZone(zone: string): string | undefined {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: zone });
-    return true;
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone;
   } catch {
-    return false;
+    return undefined;
   }
 }
 
+/** @returns a date of the URL that a report can have. Undefined: it is none */
+function readDate(text: string | undefined, today: string): string | undefined {
+  if (text === undefined || !/^\d{4}-\d\d-\d\d$/.test(text) || Number.isNaN(Date.parse(text))) return undefined;
+  // A date such as 2026-02-31 becomes the day that a calendar has.
+  const date = addDays(text, 0);
+  return date < FIRST_DATE ? FIRST_DATE : date > today ? today : date;
+}
+
+function readRange(search: SpendSearch, today: string): Pick<SpendView, 'range' | 'since' | 'until'> {
+  const [since, until] = [readDate(search.since, today), readDate(search.until, today)];
+  if (since !== undefined || until !== undefined) {
+    const [from, to] = [since ?? startOfInterval(until!, 'month'), until ?? today];
+    return { range: 'own', since: from, until: to < from ? from : to };
+  }
+  const firstOfMonth = startOfInterval(today, 'month');
+  if (search.range === 'month') return { range: 'month', since: firstOfMonth, until: today };
+  if (search.range === 'last-month') {
+    const last = addDays(firstOfMonth, -1);
+    return { range: 'last-month', since: startOfInterval(last, 'month'), until: last };
+  }
+  const range = has(lastDays, search.range) ? search.range : '31d';
+  return { range, since: addDays(today, 1 - lastDays[range]), until: today };
+}
+
+/** @returns the intervals that a report of a number of days can have, the shortest first */
+export const possibleIntervals = ({ since, until }: Pick<SpendView, 'since' | 'until'>): Interval[] => {
+  const days = countDays(since, until);
+  return [
+    ...(days <= MAX_HOUR_DAYS ? (['hour'] as const) : []),
+    ...(days <= MAX_DAY_DAYS ? (['day'] as const) : []),
+    'week',
+    'month',
+  ];
+};
+
+const countDays = (since: string, until: string): number => (Date.parse(until) - Date.parse(since)) / 86_400_000 + 1;
+
 /** Completes the state of the URL. Unknown values are those by default. */
 export function readSpendView(search: SpendSearch, viewerZone: string, now: number): SpendView {
-  const range = has(spendRanges, search.range) ? search.range : '31d';
-  const { days, interval } = spendRanges[range];
-  const zone = isZone(search.zone) ? search.zone : viewerZone;
-  const until = localDate(now, zone);
-  const chosen = (['hour', 'day', 'week', 'month'] as const).find((each) => each === search.interval);
-  const isTooFine = chosen === 'hour' && days > 31;
+  const zone = canonicalZone(search.zone ?? viewerZone) ?? viewerZone;
+  const today = localDate(now, zone);
+  const dates = readRange(search, today);
+  const days = countDays(dates.since, dates.until);
+  const byDefault = days <= 2 ? 'hour' : days <= 62 ? 'day' : days <= 180 ? 'week' : 'month';
   return {
-    range,
-    interval: chosen === undefined || isTooFine ? interval : chosen,
+    ...dates,
+    interval: possibleIntervals(dates).find((each) => each === search.interval) ?? byDefault,
     by: has(dimensions, search.by) || /^tag:[A-Za-z][\w.-]{0,39}$/.test(search.by ?? '') ? search.by! : 'model',
     measure: has(measures, search.measure) ? search.measure : 'cost',
     zone,
-    since: addDays(until, 1 - days),
-    until,
+    isPast: dates.until < today,
     filters: Object.fromEntries(filterNames.flatMap((name) => (search[name] ? [[name, search[name]]] : []))),
   };
 }

@@ -4,6 +4,7 @@ import type { SpendRow } from '../api/types.ts';
 import { csvRow } from '../logic/csv.ts';
 import { formatMoney } from '../logic/money.ts';
 import { formatCount, formatShare } from '../logic/numbers.ts';
+import { addDays } from '../logic/time.ts';
 import { nameOfInterval, startOfDate } from '../logic/zone.ts';
 import { saveFile } from '../requests/export-requests.ts';
 import type { RequestSearch } from '../requests/filters.ts';
@@ -30,7 +31,7 @@ const MAX_ROWS = 200;
 
 /** The numbers of the chart: by value, and by interval. */
 export function SpendTables({ view, totals, rows, intervals, labels, field, show, onChange }: Props): JSX.Element {
-  const { by, since, zone, interval, filters } = view;
+  const { by, since, until, isPast, zone, interval, filters } = view;
   const filter = by.startsWith('tag:') ? 'tag' : dimensions[by as Dimension].filter;
   const label = by.startsWith('tag:') ? by.slice(4) : dimensions[by as Dimension].label;
   const sorted = [...totals].sort((a, b) => (costOf(a) < costOf(b) ? 1 : -1));
@@ -41,6 +42,7 @@ export function SpendTables({ view, totals, rows, intervals, labels, field, show
     ...filters,
     [filter]: filterValue(value),
     since: new Date(startOfDate(since, zone)).toISOString(),
+    ...(isPast ? { until: new Date(startOfDate(addDays(until, 1), zone)).toISOString() } : {}),
   });
 
   function save(): void {

@@ -39,6 +39,29 @@ describe('the view', () => {
     });
   });
 
+  it.each([
+    [{ range: 'month' }, '2026-12-01', '2026-12-01', false],
+    [{ range: 'last-month' }, '2026-11-01', '2026-11-30', true],
+    [{ since: '2026-02-10', until: '2026-02-20' }, '2026-02-10', '2026-02-20', true],
+    [{ since: '2026-11-20' }, '2026-11-20', '2026-12-01', false],
+    [{ until: '2026-11-20' }, '2026-11-01', '2026-11-20', true],
+    [{ since: '2026-11-20', until: '2026-11-01' }, '2026-11-20', '2026-11-20', true],
+    [{ since: '0001-01-01', until: '9999-01-01' }, '2020-01-01', '2026-12-01', false],
+    [{ since: 'soon', range: 'last-month' }, '2026-11-01', '2026-11-30', true],
+  ])('%j has dates', (search, since, until, isPast) => {
+    expect(readSpendView(search, 'Europe/Berlin', now)).toMatchObject({ since, until, isPast });
+  });
+
+  it('has no short intervals for a long range', () => {
+    expect(readSpendView({ since: '2026-01-01', interval: 'hour' }, 'UTC', now).interval).toBe('month');
+    expect(readSpendView({ range: '7d', interval: 'hour' }, 'UTC', now).interval).toBe('hour');
+    expect(readSpendView({ since: '2021-01-01', interval: 'day' }, 'UTC', now).interval).toBe('month');
+  });
+
+  it('has one name for a zone', () => {
+    expect(readSpendView({ zone: 'Etc/UTC' }, 'Europe/Berlin', now).zone).toBe('UTC');
+  });
+
   it('ignores values that do not exist', () => {
     const search = readSpendSearch({
       range: 'ever',
