@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import openapiTypescript, { astToString } from 'openapi-typescript';
 import { definedRoutes } from '../src/api/routes.ts';
@@ -19,7 +19,10 @@ export async function generateTypes(): Promise<void> {
   const mark = `// ${createHash('sha256').update(text).digest('hex')}\n`;
   if (existsSync(file) && readFileSync(file, 'utf8').startsWith(mark)) return;
   const types = astToString(await openapiTypescript(text));
-  writeFileSync(file, mark + types);
+  // Another build may read or write the file at the same time.
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, mark + types);
+  renameSync(draft, file);
 }
 
 if (import.meta.main) await generateTypes();

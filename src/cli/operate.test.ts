@@ -646,6 +646,7 @@ describe('headgate budgets', () => {
       name: 'The key "shop"',
       workspace_id: null,
       user_id: null,
+      tag: null,
       key_hash: data.hash,
       key_label: data.label,
       key_state: 'active',

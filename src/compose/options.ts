@@ -29,6 +29,8 @@ export interface GatewayOptions {
   alertMs?: number | undefined;
   /** Milliseconds between two exports of the ledger. Absent: a second for ClickHouse, an hour for files. */
   exportMs?: number | undefined;
+  /** The build of the console. Absent: that of this gateway. */
+  consoleFolder?: string | undefined;
   /** Replaces the sandbox driver of the configuration. */
   sandboxDriver?: SandboxDriver;
   /** Replaces the containers of the configuration. */

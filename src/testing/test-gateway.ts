@@ -71,7 +71,14 @@ export async function testGateway(
   dataDir?: string,
   ports: Pick<
     GatewayOptions,
-    'alertMs' | 'containers' | 'exportMs' | 'gatherMs' | 'internRuntime' | 'internTimes' | 'internVaults'
+    | 'alertMs'
+    | 'consoleFolder'
+    | 'containers'
+    | 'exportMs'
+    | 'gatherMs'
+    | 'internRuntime'
+    | 'internTimes'
+    | 'internVaults'
   > = {},
 ): Promise<TestGateway> {
   const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'headgate-test-'));

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LedgerEntry } from '../../src/domain/ledger-entry.ts';
 import { type TestGateway, testGateway, testKeys } from '../../src/testing/index.ts';
 import { main, other } from '../api/manage.ts';
 import { createBusyDay } from './busy-day.ts';
-import { findBarriers, isTooWide, noBrowser, openBrowser, openPage, signIn } from './open-browser.ts';
+import { findBarriers, isTooWide, noBrowser, buildForTest, openBrowser, openPage, signIn } from './open-browser.ts';
 
 const hostile = '<img src=x onerror="alert(1)">';
 const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex');
@@ -14,9 +16,14 @@ describe.skipIf(noBrowser !== undefined)(noBrowser ?? 'the console', () => {
   let gateway: TestGateway;
   let browser: Browser;
   let busyDay: LedgerEntry[];
+  let folder: string;
 
   beforeAll(async () => {
-    [gateway, browser] = await Promise.all([testGateway({ tags: ['team'] }), openBrowser()]);
+    folder = await buildForTest();
+    [gateway, browser] = await Promise.all([
+      testGateway({ tags: ['team'] }, undefined, { consoleFolder: folder }),
+      openBrowser(),
+    ]);
     const created = await gateway.send(
       'POST',
       '/keys',
@@ -36,6 +43,7 @@ describe.skipIf(noBrowser !== undefined)(noBrowser ?? 'the console', () => {
   afterAll(async () => {
     await browser?.close();
     await gateway?.close();
+    if (folder !== undefined) rmSync(join(folder, '..'), { recursive: true, force: true });
   });
 
   const admin = { key: testKeys.managementKey };

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AxeResults } from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
@@ -11,9 +12,15 @@ const program = '/usr/bin/chromium';
 /** Why tests with a browser cannot run here. Undefined: they can. */
 export const noBrowser = existsSync(program) ? undefined : `There is no ${program}: install Debian's package chromium.`;
 
-/** Starts Chromium, and builds the console that gateways of this process serve. */
+/** Builds the console for a test in a folder of its own, because a build of the gateway replaces `dist/`. */
+export async function buildForTest(): Promise<string> {
+  const folder = join(mkdtempSync(join(tmpdir(), 'headgate-console-')), 'console');
+  await buildConsole(folder);
+  return folder;
+}
+
+/** Starts Chromium. */
 export async function openBrowser(): Promise<Browser> {
-  await buildConsole(join(import.meta.dirname, '../../dist/console'));
   // Chromium refuses its sandbox to root, as which CI runs.
   return chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 }

@@ -9,10 +9,12 @@ export interface ConsolePageParts {
   isOffered: () => boolean;
   /** `server.public_url`. Its path is the prefix below which a proxy serves the gateway. */
   publicUrl: () => string | undefined;
+  /** The build of `console/`. Absent: that of this gateway. */
+  folder?: string | undefined;
 }
 
-/** The build of `console/`. The build of the gateway and a clone have it at the same place. */
-const folder = fileURLToPath(new URL('../../../dist/console', import.meta.url));
+/** The build of the gateway and a clone have it at the same place. */
+const ownFolder = fileURLToPath(new URL('../../../dist/console', import.meta.url));
 const INDEX = 'index.html';
 
 const types: Readonly<Record<string, string>> = {
@@ -53,17 +55,20 @@ const encodings = [
   ['gzip', '.gz'],
 ] as const;
 
-let listed: { builtAtMs: number; files: Promise<ReadonlySet<string>> } | undefined;
+const listed = new Map<string, { builtAtMs: number; files: Promise<ReadonlySet<string>> }>();
 
 /** Lists the files once for each build. Only their paths are served, so a request cannot name any other. */
-async function listFiles(): Promise<ReadonlySet<string>> {
+async function listFiles(folder: string): Promise<ReadonlySet<string>> {
   const page = await stat(join(folder, INDEX)).catch(() => undefined);
   if (page === undefined) return new Set();
-  if (listed?.builtAtMs !== page.mtimeMs) listed = { builtAtMs: page.mtimeMs, files: readFiles() };
-  return listed.files;
+  const known = listed.get(folder);
+  if (known?.builtAtMs === page.mtimeMs) return known.files;
+  const files = readFiles(folder);
+  listed.set(folder, { builtAtMs: page.mtimeMs, files });
+  return files;
 }
 
-async function readFiles(): Promise<ReadonlySet<string>> {
+async function readFiles(folder: string): Promise<ReadonlySet<string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   return new Set(
     entries
@@ -77,12 +82,12 @@ async function readFiles(): Promise<ReadonlySet<string>> {
 }
 
 async function servePage(
-  { publicUrl }: ConsolePageParts,
+  { publicUrl, folder = ownFolder }: ConsolePageParts,
   path: string,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const files = await listFiles();
+  const files = await listFiles(folder);
   reply.headers(headers);
   if (!files.has(INDEX)) {
     reply.code(503).headers({ 'content-type': types['.txt']!, 'cache-control': 'no-store' });

@@ -52,7 +52,7 @@ export function openService(base: Base): Service {
     isPolled: () => performance.now() - polledAtMs < POLLED_MS,
     routes: {
       console: { store: base.storage.console, access, attempts: new SignInAttempts(), ...consoleSettings },
-      consolePages: consoleSettings,
+      consolePages: { ...consoleSettings, folder: options.consoleFolder },
       gateway: {
         showOpenApi: createOpenApiHandler(version, definedRoutes),
         showConfig: async () => ({
