@@ -41,6 +41,12 @@ const reportQuery = ({ since, until, isPast, zone, by, filters }: SpendView): An
 /** @returns the field of a row that has the value of a dimension */
 const fieldOf = (by: string): keyof SpendRow => (by.startsWith('tag:') ? 'tag' : dimensions[by as Dimension].field);
 
+/** What it means that a request has no value of a dimension. */
+const noValue: Partial<Record<keyof SpendRow, string>> = {
+  model: 'none (rejected before a model was chosen)',
+  provider_name: 'none (no provider responded)',
+};
+
 /** Spending and usage over time. */
 export function SpendPage(): JSX.Element {
   const search = route.useSearch();
@@ -106,7 +112,7 @@ function Report({
       api_key_hash: names.key,
       workspace_id: names.workspace,
     };
-    return (value: string | null) => (value === null ? 'none' : (nameOf[field]?.(value) ?? value));
+    return (value: string | null) => (value === null ? (noValue[field] ?? 'none') : (nameOf[field]?.(value) ?? value));
   }, [names, field]);
   const series = useMemo(
     () =>
@@ -121,10 +127,12 @@ function Report({
   if (sum.requests === 0) {
     return (
       <Empty icon="spend" title="There were no requests">
-        <p>Choose a longer range or remove a filter. Each request counts as soon as it ends.</p>
+        <p>Choose a longer range or remove a filter. A request counts as soon as it ends.</p>
       </Empty>
     );
   }
+  const tokens = `${shortCount(sum.inputTokens)} / ${shortCount(sum.outputTokens)}`;
+  const exactTokens = `${formatCount(sum.inputTokens)} / ${formatCount(sum.outputTokens)}`;
   const title = `${measures[measure]} by ${by.startsWith('tag:') ? `tag ${by.slice(4)}` : dimensions[by as Dimension].label.toLowerCase()}`;
   return (
     <>
@@ -147,8 +155,8 @@ function Report({
         >
           {formatCount(sum.requests)}
         </Tile>
-        <Tile label="Tokens in / out" hint={`${formatCount(sum.inputTokens)} / ${formatCount(sum.outputTokens)}`}>
-          {shortCount(sum.inputTokens)} / {shortCount(sum.outputTokens)}
+        <Tile label="Tokens in / out" hint={tokens === exactTokens ? undefined : exactTokens}>
+          {tokens}
         </Tile>
         <Tile label="Cache hit rate" hint={`${formatCount(sum.cachedTokens)} input tokens came from a cache`}>
           {formatShare(sum.cachedTokens, sum.inputTokens)}

@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import type { JSX } from 'react';
 import type { SpendRow } from '../api/types.ts';
 import { csvRow } from '../logic/csv.ts';
@@ -9,6 +9,7 @@ import { nameOfInterval, startOfDate } from '../logic/zone.ts';
 import { saveFile } from '../requests/export-requests.ts';
 import type { RequestSearch } from '../requests/filters.ts';
 import { Icon } from '../ui/icon.tsx';
+import { MenuButton } from '../ui/menu.tsx';
 import { Panel } from '../ui/page.tsx';
 import { Money } from '../ui/values.tsx';
 import { dimensions, type Dimension, type SpendSearch, type SpendView } from './spend-search.ts';
@@ -31,6 +32,7 @@ const MAX_ROWS = 200;
 
 /** The numbers of the chart: by value, and by interval. */
 export function SpendTables({ view, totals, rows, intervals, labels, field, show, onChange }: Props): JSX.Element {
+  const navigate = useNavigate();
   const { by, since, until, isPast, zone, interval, filters } = view;
   const filter = by.startsWith('tag:') ? 'tag' : dimensions[by as Dimension].filter;
   const label = by.startsWith('tag:') ? by.slice(4) : dimensions[by as Dimension].label;
@@ -46,13 +48,24 @@ export function SpendTables({ view, totals, rows, intervals, labels, field, show
   });
 
   function save(): void {
-    const head = csvRow([label, 'requests', 'failed', 'input_tokens', 'cached_tokens', 'output_tokens', 'cost_usd']);
+    const head = csvRow([
+      label.toLowerCase(),
+      'requests',
+      'failed',
+      'input_tokens',
+      'cached_tokens',
+      'output_tokens',
+      'cost_usd',
+    ]);
     const lines = values.map(({ row, value }) => {
       const one = sumRows([row]);
       const cost = formatMoney(one.costNano).replaceAll(/[$,]/g, '');
       return csvRow([show(value), one.requests, one.failed, one.inputTokens, one.cachedTokens, one.outputTokens, cost]);
     });
-    saveFile(new Blob([head, ...lines], { type: 'text/csv;charset=utf-8' }), `spend-${since}.csv`);
+    saveFile(
+      new Blob([head, ...lines], { type: 'text/csv;charset=utf-8' }),
+      `spend-${since}-${until}-${zone.replaceAll('/', '-')}.csv`,
+    );
   }
 
   const byInterval = new Map<string, SpendRow[]>();
@@ -78,18 +91,21 @@ export function SpendTables({ view, totals, rows, intervals, labels, field, show
               <Row key={value ?? ''} label={show(value)} sum={sumRows([row])} total={sum}>
                 <td className="actions">
                   {value !== null && (
-                    <span className="row" style={{ flexWrap: 'nowrap', justifyContent: 'end' }}>
-                      <Link to="/requests" search={requestsOf(value)} className="button small quiet">
-                        Requests
-                      </Link>
-                      <button
-                        type="button"
-                        className="button small quiet"
-                        onClick={() => onChange({ [filter]: filterValue(value) })}
-                      >
-                        Only this
-                      </button>
-                    </span>
+                    <MenuButton
+                      label={<Icon name="more" />}
+                      name={`Actions for ${show(value)}`}
+                      title={show(value)}
+                      className="button quiet icon-only"
+                      choices={[
+                        { id: 'requests', label: 'Its requests' },
+                        { id: 'only', label: 'Only this' },
+                      ]}
+                      onAction={(id) =>
+                        id === 'requests'
+                          ? void navigate({ to: '/requests', search: requestsOf(value) })
+                          : onChange({ [filter]: filterValue(value) })
+                      }
+                    />
                   )}
                 </td>
               </Row>
@@ -121,7 +137,7 @@ export function SpendTables({ view, totals, rows, intervals, labels, field, show
 }
 
 function Head({ label, hasLinks = false }: { label: string; hasLinks?: boolean }): JSX.Element {
-  const columns = ['Requests', 'Failed', 'Input tokens', 'From a cache', 'Output tokens', 'Share', 'Cost'];
+  const columns = ['Cost', 'Share', 'Requests', 'Failed', 'Input tokens', 'From a cache', 'Output tokens'];
   return (
     <thead>
       <tr>
@@ -155,16 +171,18 @@ function Row({
   const share = total.costNano === 0n ? 0 : Number((sum.costNano * 1_000_000n) / total.costNano);
   return (
     <tr>
-      <th scope="row">{label}</th>
+      <th scope="row" className="short-name" title={label}>
+        {label}
+      </th>
+      <td className="number">
+        <Money amount={sum.costNano} />
+      </td>
+      <td className="number">{formatShare(share, 1_000_000)}</td>
       <td className="number">{formatCount(sum.requests)}</td>
       <td className="number">{formatCount(sum.failed)}</td>
       <td className="number">{formatCount(sum.inputTokens)}</td>
       <td className="number">{formatShare(sum.cachedTokens, sum.inputTokens)}</td>
       <td className="number">{formatCount(sum.outputTokens)}</td>
-      <td className="number">{formatShare(share, 1_000_000)}</td>
-      <td className="number">
-        <Money amount={sum.costNano} />
-      </td>
       {children}
     </tr>
   );
