@@ -73,9 +73,6 @@ describe.skipIf(noBrowser !== undefined)(noBrowser ?? 'the console', () => {
     await page.keyboard.press('Enter');
     await page.getByText('Status: 5xx').waitFor();
     await page.locator('tbody tr.failed').first().waitFor();
-    await page.getByRole('heading', { name: 'Requests' }).click();
-    await page.locator('body').focus();
-    await page.evaluate('document.activeElement.blur()');
     await page.keyboard.press('j');
     await page.keyboard.press('j');
     const id = await page.evaluate<string | null>('document.activeElement.getAttribute("data-row")');
@@ -90,6 +87,7 @@ describe.skipIf(noBrowser !== undefined)(noBrowser ?? 'the console', () => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^curl 'http.*\/api\/v1\/responses'/);
     await page.goBack();
     await page.getByText('Status: 5xx').waitFor();
+    await expect.poll(() => page.evaluate('document.activeElement.getAttribute("data-row")')).toBe(id);
     await context.close();
   });
 
@@ -168,6 +166,14 @@ describe.skipIf(noBrowser !== undefined)(noBrowser ?? 'the console', () => {
     await context.close();
   });
 
+  it('says at the filter that its value is invalid', async () => {
+    const { context, page } = await openPage(browser, gateway, '/requests?tag=nope', admin);
+    await page.getByRole('alert').getByText('tag: ').waitFor();
+    await page.getByRole('button', { name: 'Remove the filter Tag' }).click();
+    await page.getByRole('table', { name: 'Requests' }).waitFor();
+    await context.close();
+  });
+
   it('shows an inference key only what its workspace has', async () => {
     const { context, page } = await openPage(browser, gateway, '/requests', { key: testKeys.key });
     await page.getByRole('table', { name: 'Requests' }).waitFor();
@@ -178,7 +184,7 @@ describe.skipIf(noBrowser !== undefined)(noBrowser ?? 'the console', () => {
   it('finds pages and actions by name', async () => {
     const { context, page } = await openPage(browser, gateway, '/requests', admin);
     await page.keyboard.press('Control+k');
-    await page.getByLabel('Find a page, a key or an action').fill('dark');
+    await page.keyboard.type('dark');
     await page.getByRole('menuitem', { name: 'Use the dark theme' }).waitFor();
     await expect.poll(() => findBarriers(page)).toEqual([]);
     await page.keyboard.press('Enter');

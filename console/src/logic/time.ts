@@ -68,10 +68,16 @@ export function addDays(date: string, days: number): string {
 
 /** Named ranges of the list of requests, in minutes. */
 export const ranges = { '15m': 15, '1h': 60, '6h': 360, '24h': 1440, '7d': 10_080, '30d': 43_200 } as const;
-export type RangeName = keyof typeof ranges;
+export type RangeName = keyof typeof ranges | 'today';
 
-export const isRange = (value: string | undefined): value is RangeName => value !== undefined && value in ranges;
+export const isRange = (value: string | undefined): value is RangeName =>
+  value === 'today' || (value !== undefined && Object.hasOwn(ranges, value));
 
-/** @returns the begin of a range that ends now, in full minutes, so that a page and its refresh have the same one */
-export const rangeStart = (name: RangeName, now: number = Date.now()): string =>
-  new Date(Math.floor(now / 60_000) * 60_000 - ranges[name] * 60_000).toISOString();
+/**
+ * @returns the begin of a range that ends now, in full minutes, so that a page and its refresh have the same one. Today begins
+ * at midnight of the viewer
+ */
+export function rangeStart(name: RangeName, now: number = Date.now()): string {
+  if (name === 'today') return new Date(new Date(now).setHours(0, 0, 0, 0)).toISOString();
+  return new Date(Math.floor(now / 60_000) * 60_000 - ranges[name] * 60_000).toISOString();
+}

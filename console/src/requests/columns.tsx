@@ -27,26 +27,26 @@ const writeTags = (entry: Generation) =>
 
 /** All columns of the list, in their order. */
 export const columns: readonly Column[] = [
-  { id: 'time', label: 'Time', width: 160, cell: (e) => <Time at={e.created_at} />, value: (e) => e.created_at },
-  { id: 'status', label: 'Status', width: 114, cell: (e) => <Outcome entry={e} />, value: (e) => e.status },
+  { id: 'time', label: 'Time', width: 136, cell: (e) => <Time at={e.created_at} />, value: (e) => e.created_at },
+  { id: 'status', label: 'Status', width: 110, cell: (e) => <Outcome entry={e} />, value: (e) => e.status },
   {
     id: 'model',
     label: 'Model',
-    width: 184,
+    width: 152,
     cell: (e) => text(e.model ?? e.requested_model),
     value: (e) => e.model ?? e.requested_model,
   },
   {
     id: 'provider',
     label: 'Provider',
-    width: 104,
+    width: 92,
     cell: (e) => text(e.provider_name),
     value: (e) => e.provider_name,
   },
   {
     id: 'attempts',
     label: 'Attempts',
-    width: 88,
+    width: 76,
     isNumber: true,
     cell: (e) => (e.attempts.length > 1 ? <strong className="warn">{e.attempts.length}</strong> : e.attempts.length),
     value: (e) => e.attempts.length,
@@ -54,7 +54,7 @@ export const columns: readonly Column[] = [
   {
     id: 'key',
     label: 'Key',
-    width: 126,
+    width: 110,
     isForAdmins: true,
     cell: (e, names) => text(names.key(e.api_key_hash)),
     value: (e, names) => names.key(e.api_key_hash),
@@ -78,7 +78,7 @@ export const columns: readonly Column[] = [
   {
     id: 'input',
     label: 'Input',
-    width: 78,
+    width: 66,
     isNumber: true,
     cell: (e) => count(e.native_tokens_prompt),
     value: (e) => e.native_tokens_prompt,
@@ -86,7 +86,7 @@ export const columns: readonly Column[] = [
   {
     id: 'output',
     label: 'Output',
-    width: 78,
+    width: 66,
     isNumber: true,
     cell: (e) => count(e.native_tokens_completion),
     value: (e) => e.native_tokens_completion,
@@ -102,7 +102,7 @@ export const columns: readonly Column[] = [
   {
     id: 'cost',
     label: 'Cost',
-    width: 142,
+    width: 112,
     isNumber: true,
     cell: (e) => <Money amount={e.total_cost} />,
     value: (e) => e.total_cost,
@@ -118,7 +118,7 @@ export const columns: readonly Column[] = [
   {
     id: 'duration',
     label: 'Duration',
-    width: 92,
+    width: 82,
     isNumber: true,
     cell: (e) => duration(e.generation_time),
     value: (e) => e.generation_time,
@@ -133,6 +133,8 @@ export const columns: readonly Column[] = [
 const byDefault = ['time', 'status', 'model', 'provider', 'attempts', 'key', 'input', 'output', 'cost', 'duration'];
 /** On a narrow screen, rows have what identifies a request. The others are a tap away. */
 const onNarrow = ['time', 'status', 'model', 'cost'];
+/** The shares of their widths: a cost has all its digits. */
+const narrowWidths: Partial<Record<string, number>> = { time: 72, status: 84, model: 88, cost: 112 };
 
 /** @returns the columns of a list in the URL, or those by default */
 export function chosenColumns(
@@ -141,5 +143,7 @@ export function chosenColumns(
 ) {
   const ids = new Set(chosen?.split(',') ?? (isNarrow ? onNarrow : byDefault));
   const found = columns.filter(({ id, isForAdmins }) => ids.has(id) && (isAdmin || !isForAdmins));
-  return found.length > 0 ? found : columns.filter(({ id }) => onNarrow.includes(id));
+  const shown = found.length > 0 ? found : columns.filter(({ id }) => onNarrow.includes(id));
+  if (!isNarrow || shown.length > onNarrow.length) return shown;
+  return shown.map((column) => ({ ...column, width: narrowWidths[column.id] ?? column.width }));
 }

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type JSX, lazy, Suspense, useState } from 'react';
-import type { ranges } from '../logic/time.ts';
+import type { RangeName } from '../logic/time.ts';
 import { useIsAdmin } from '../shell/use-session.ts';
 import { Icon } from '../ui/icon.tsx';
 import { activeFilters, type FilterName, readSearchText, type RequestSearch } from './filters.ts';
@@ -8,10 +8,11 @@ import type { Names } from './use-names.ts';
 
 const FilterDialog = lazy(() => import('./filter-dialog.tsx').then(({ FilterDialog }) => ({ default: FilterDialog })));
 
-const rangeLabels: Record<keyof typeof ranges, string> = {
+const rangeLabels: Record<RangeName, string> = {
   '15m': 'Last 15 minutes',
   '1h': 'Last hour',
   '6h': 'Last 6 hours',
+  today: 'Today',
   '24h': 'Last 24 hours',
   '7d': 'Last 7 days',
   '30d': 'Last 30 days',
@@ -19,7 +20,19 @@ const rangeLabels: Record<keyof typeof ranges, string> = {
 const sortLabels = { time: 'Newest first', cost: 'Most expensive first', duration: 'Slowest first' };
 
 /** The search field, the time range, the order and the filters that are set. */
-export function FilterBar({ search, names }: { search: RequestSearch; names: Names }): JSX.Element {
+export function FilterBar({
+  search,
+  names,
+  problem,
+  onLeave,
+}: {
+  search: RequestSearch;
+  names: Names;
+  /** Why the gateway rejects the filters. Undefined: it accepts them. */
+  problem: string | undefined;
+  /** Called when the search field has done its work, so that the focus can go to the list. */
+  onLeave: () => void;
+}): JSX.Element {
   const navigate = useNavigate();
   const isAdmin = useIsAdmin();
   const [hint, setHint] = useState(false);
@@ -35,7 +48,10 @@ export function FilterBar({ search, names }: { search: RequestSearch; names: Nam
     if (found === undefined) return;
     form.reset();
     if ('id' in found) void navigate({ to: '/requests/$id', params: { id: found.id } });
-    else change(found.set);
+    else {
+      change(found.set);
+      onLeave();
+    }
   }
 
   const show = (name: FilterName, value: string): string => {
@@ -62,6 +78,9 @@ export function FilterBar({ search, names }: { search: RequestSearch; names: Nam
               aria-describedby={hint ? 'search-hint' : undefined}
               placeholder="Id, 5xx, model:…, team:search"
               onChange={() => setHint(false)}
+              onKeyDown={({ key }) => {
+                if (key === 'Escape') onLeave();
+              }}
             />
             <kbd>/</kbd>
           </form>
@@ -108,7 +127,7 @@ export function FilterBar({ search, names }: { search: RequestSearch; names: Nam
       {active.length > 0 && (
         <ul className="row" aria-label="Filters that are set">
           {active.map(({ name, label, value }) => (
-            <li key={name} className="chip">
+            <li key={name} className={problem?.startsWith(`${name}:`) ? 'chip bad' : 'chip'}>
               <span title={value}>
                 {label}: <strong>{show(name, value)}</strong>
               </span>
@@ -127,6 +146,11 @@ export function FilterBar({ search, names }: { search: RequestSearch; names: Nam
             </button>
           </li>
         </ul>
+      )}
+      {problem !== undefined && (
+        <p role="alert" className="notice bad">
+          <Icon name="failed" /> <span className="wrap">{problem}</span>
+        </p>
       )}
       <Suspense fallback={null}>
         {isOpen && (

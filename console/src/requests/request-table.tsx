@@ -1,4 +1,4 @@
-import { useElementScrollRestoration, useNavigate } from '@tanstack/react-router';
+import { useElementScrollRestoration, useLocation, useNavigate } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type JSX, memo, type RefObject, useCallback, useEffect, useRef } from 'react';
 import type { Generation } from '../api/types.ts';
@@ -9,6 +9,13 @@ import type { Names } from './use-names.ts';
 
 /** The name of the list for the router, which restores how far it was scrolled. */
 export const LIST_NAME = 'requests';
+
+/** The row that had the focus last, and the entry of the history that showed it. */
+let lastFocused: { visit: string; id: string | undefined } = { visit: '', id: undefined };
+
+function focusRow(frame: HTMLElement | null, id: string | undefined): void {
+  if (id !== undefined) frame?.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`)?.focus();
+}
 
 const ROW = 40;
 const HEAD = 36;
@@ -27,12 +34,23 @@ interface Props {
 /** The table of requests. Only the rows in view exist; `j` and `k` move between them. */
 export function RequestTable({ rows, columns, names, hasMore, isLoadingMore, onEnd, frame }: Props): JSX.Element {
   const restored = useElementScrollRestoration({ id: LIST_NAME });
-  const focused = useRef<string | undefined>(undefined);
-  const onFocus = useCallback((id: string) => {
-    focused.current = id;
-  }, []);
+  const visit = useLocation({ select: ({ state }) => state.__TSR_key ?? '' });
+  const focused = useRef<string | undefined>(lastFocused.visit === visit ? lastFocused.id : undefined);
+  const onFocus = useCallback(
+    (id: string) => {
+      focused.current = id;
+      lastFocused = { visit, id };
+    },
+    [visit],
+  );
   const navigate = useNavigate();
-  const onOpen = useCallback((id: string) => void navigate({ to: '/requests/$id', params: { id } }), [navigate]);
+  const onOpen = useCallback(
+    (id: string) => {
+      onFocus(id);
+      void navigate({ to: '/requests/$id', params: { id } });
+    },
+    [navigate, onFocus],
+  );
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => frame.current,
@@ -50,6 +68,14 @@ export function RequestTable({ rows, columns, names, hasMore, isLoadingMore, onE
   useEffect(() => {
     if (isAtEnd) onEnd();
   }, [isAtEnd, onEnd]);
+  // Back from a request, the focus is on its row.
+  const isRestored = useRef(false);
+  const hasItems = items.length > 0;
+  useEffect(() => {
+    if (isRestored.current || !hasItems) return;
+    isRestored.current = true;
+    if (document.activeElement === document.body) focusRow(frame.current, focused.current);
+  }, [frame, hasItems]);
   useRowKeys({ rows, frame, focused, show: (index) => virtual.scrollToIndex(index) });
 
   const width = columns.reduce((sum, column) => sum + column.width, 0);
@@ -168,7 +194,7 @@ function useRowKeys({
       const id = all[next]?.id;
       if (id === undefined) return;
       scrollTo(next);
-      const focus = () => frame.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`)?.focus();
+      const focus = () => focusRow(frame.current, id);
       focus();
       requestAnimationFrame(focus); // the row may exist only after the list has scrolled
     }

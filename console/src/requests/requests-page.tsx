@@ -1,5 +1,6 @@
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { type JSX, useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
+import { ApiError } from '../api/client.ts';
 import { formatCount } from '../logic/numbers.ts';
 import { isTyping } from '../shell/use-shortcuts.ts';
 import { useIsAdmin } from '../shell/use-session.ts';
@@ -54,6 +55,8 @@ export function RequestsPage(): JSX.Element {
   }, [showNew]);
   useNewRowsKey(requests.waiting > 0, reveal);
 
+  const problem = isInvalid(requests.error) ? requests.error.message : undefined;
+
   return (
     <Page
       title="Requests"
@@ -87,7 +90,7 @@ export function RequestsPage(): JSX.Element {
         </>
       }
     >
-      <FilterBar search={search} names={names} />
+      <FilterBar search={search} names={names} problem={problem} onLeave={() => frame.current?.focus()} />
       <div className="list-frame">
         {requests.waiting > 0 && (
           <button type="button" className="button primary new-rows" onClick={reveal}>
@@ -134,6 +137,13 @@ function List({
 }): JSX.Element {
   const { rows, error, isLoading, hasMore, isLoadingMore, retry, loadMore } = requests;
   if (isLoading) return <Loading label="Loading requests…" />;
+  if (isInvalid(error)) {
+    return (
+      <Empty icon="filter" title="A filter has no valid value">
+        <p>Change or remove the filter, and the list appears.</p>
+      </Empty>
+    );
+  }
   if (error !== null && rows.length === 0) return <Failed error={error} onRetry={retry} />;
   if (rows.length === 0 && !hasMore) return <NoRequests search={search} />;
   return (
@@ -146,6 +156,8 @@ function List({
           </button>
         ) : isLoadingMore || hasMore ? (
           'Loading more…'
+        ) : rows.length === 1 ? (
+          'The only request is shown.'
         ) : (
           `All ${formatCount(rows.length)} requests are shown.`
         )}
@@ -165,13 +177,16 @@ function NoRequests({ search }: { search: RequestSearch }): JSX.Element {
   }
   return (
     <Empty icon="requests" title="There are no requests yet">
-      <p>Each request appears here as soon as it ends. Leave this page open and send the first one:</p>
+      <p>A request appears here as soon as it ends. Leave this page open and send the first one:</p>
       <pre className="mono wrap">{`curl ${new URL('../api/v1/responses', document.baseURI).href} \\
   -H "Authorization: Bearer $HEADGATE_KEY" -H "Content-Type: application/json" \\
   -d '{"model": "simulator/echo", "input": "Hello"}'`}</pre>
     </Empty>
   );
 }
+
+/** Whether the gateway rejects the conditions of the list. */
+const isInvalid = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 400;
 
 const feedTexts = {
   off: 'Not live: the list is sorted or has an end',
