@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type JSX, useState } from 'react';
+import type { JSX } from 'react';
 import {
   Autocomplete,
   Dialog,
@@ -30,11 +30,21 @@ interface Command {
 const themeIcons = { system: 'screen', light: 'sun', dark: 'moon' } as const;
 
 /** Finds pages, keys, requests and actions. */
-export function Palette({ onClose, onSignOut }: { onClose: () => void; onSignOut: () => void }): JSX.Element {
+export function Palette({
+  text,
+  onText,
+  onClose,
+  onSignOut,
+}: {
+  /** The text of the field. Letters can arrive before the field exists. */
+  text: string;
+  onText: (text: string) => void;
+  onClose: () => void;
+  onSignOut: () => void;
+}): JSX.Element {
   const session = useSession();
   const navigate = useNavigate();
   const { contains } = useFilter({ sensitivity: 'base' });
-  const [text, setText] = useState('');
   const keys = useQuery({ ...keysQuery, enabled: session.kind === 'management' });
 
   const found = readSearchText(text);
@@ -102,8 +112,12 @@ export function Palette({ onClose, onSignOut }: { onClose: () => void; onSignOut
     <ModalOverlay className="overlay" isOpen isDismissable onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Modal className="dialog palette">
         <Dialog aria-label="Command palette">
-          <Autocomplete filter={(label, input) => label.startsWith('search ') || contains(label, input)}>
-            <SearchField aria-label="Find a page, a key or an action" autoFocus value={text} onChange={setText}>
+          <Autocomplete
+            inputValue={text}
+            onInputChange={onText}
+            filter={(label, input) => label.startsWith('search ') || contains(label, input)}
+          >
+            <SearchField aria-label="Find a page, a key or an action" autoFocus>
               <Input className="palette-input" placeholder="Find a page, a key or an action" />
             </SearchField>
             <Menu

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
-import { type JSX, lazy, Suspense, useCallback, useState } from 'react';
+import { type JSX, lazy, Suspense, useCallback, useEffect, useState } from 'react';
 import { type Session, sessionQuery, signOut } from '../api/session.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Failed, Loading } from '../ui/states.tsx';
@@ -10,8 +10,12 @@ import { Sidebar } from './sidebar.tsx';
 import { SignIn } from './sign-in.tsx';
 import { SessionContext } from './use-session.ts';
 
-const Palette = lazy(() => import('./palette.tsx').then(({ Palette }) => ({ default: Palette })));
+const loadPalette = () => import('./palette.tsx');
+const Palette = lazy(() => loadPalette().then(({ Palette }) => ({ default: Palette })));
 const ShortcutHelp = lazy(() => import('./shortcut-help.tsx').then(({ ShortcutHelp }) => ({ default: ShortcutHelp })));
+
+/** The palette loads after the first page. */
+const PRELOAD_MS = 1000;
 
 /** The frame of all pages. Without a session it asks for a key, at the same URL. */
 export function Root(): JSX.Element {
@@ -37,7 +41,16 @@ function Shell({ session }: { session: Session }): JSX.Element {
   const [overlay, setOverlay] = useState<'palette' | 'help'>();
   const [isOpen, setOpen] = useState(false);
   const close = useCallback(() => setOverlay(undefined), []);
-  const openPalette = useCallback(() => setOverlay('palette'), []);
+  const [text, setText] = useState('');
+  const openPalette = useCallback(() => {
+    setText('');
+    setOverlay('palette');
+  }, []);
+  useEarlyLetters(overlay === 'palette', setText);
+  useEffect(() => {
+    const timer = setTimeout(() => void loadPalette(), PRELOAD_MS);
+    return () => clearTimeout(timer);
+  }, []);
   const openHelp = useCallback(() => setOverlay('help'), []);
   const goTo = useCallback(
     (key: string) => {
@@ -92,9 +105,28 @@ function Shell({ session }: { session: Session }): JSX.Element {
         </Suspense>
       </main>
       <Suspense fallback={null}>
-        {overlay === 'palette' && <Palette onClose={close} onSignOut={() => void leave()} />}
+        {overlay === 'palette' && (
+          <Palette text={text} onText={setText} onClose={close} onSignOut={() => void leave()} />
+        )}
         {overlay === 'help' && <ShortcutHelp onClose={close} />}
       </Suspense>
     </div>
   );
+}
+
+/** Adds letters that are typed before the field of the palette has the focus, so that none is lost. */
+function useEarlyLetters(isOn: boolean, setText: (change: (text: string) => string) => void): void {
+  useEffect(() => {
+    if (!isOn) return;
+    const onKey = (event: KeyboardEvent) => {
+      const isLetter = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
+      const isInField = event.target instanceof HTMLElement && event.target.closest('[role=dialog] input') !== null;
+      if (!isLetter || isInField) return;
+      event.preventDefault();
+      event.stopPropagation();
+      setText((text) => text + event.key);
+    };
+    document.addEventListener('keydown', onKey, true);
+    return () => document.removeEventListener('keydown', onKey, true);
+  }, [isOn, setText]);
 }
