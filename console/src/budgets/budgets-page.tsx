@@ -1,10 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
+import { keysQuery } from '../api/queries.ts';
+import { KeyForm } from '../keys/key-form.tsx';
 import { formatShare } from '../logic/numbers.ts';
 import { formatTime } from '../logic/time.ts';
 import { toNano } from '../logic/money.ts';
 import { Icon } from '../ui/icon.tsx';
+import { MenuButton } from '../ui/menu.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { Status } from '../ui/status.tsx';
@@ -13,17 +16,26 @@ import { BudgetForm, RemoveBudget } from './budget-form.tsx';
 import { LimitBar } from './limit-bar.tsx';
 import { intervalWords, type Limit, limitsQuery, usedShare } from './limits.ts';
 
-type Open = { kind: 'set'; limit?: Limit } | { kind: 'remove'; limit: Limit };
+type Open = { kind: 'set'; limit?: Limit } | { kind: 'remove' | 'key'; limit: Limit };
 
 /** All budgets of workspaces and limits of keys. */
 export function BudgetsPage(): JSX.Element {
   const result = useQuery(limitsQuery);
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
+  const keys = useQuery(keysQuery).data;
+  const editedKey = open?.kind === 'key' ? keys?.find(({ hash }) => hash === open.limit.target) : undefined;
   return (
     <Page
       title="Budgets"
-      about="A request that could exceed one of its limits is rejected with 402 before it reaches a provider. Limits start over at midnight UTC."
+      about={
+        <>
+          A request that could exceed one of its limits is rejected before it reaches a provider: with 402 by the limit
+          of its key, with 403 by a budget of its workspace. Limits start over at midnight UTC. Budgets of tags, members
+          and the organization are set in the configuration, see <code>docs/guides/limits.md</code>;{' '}
+          <code>headgate budgets</code> lists all.
+        </>
+      }
       actions={
         <button type="button" className="button primary spread" onClick={() => setOpen({ kind: 'set' })}>
           <Icon name="plus" /> Set a budget
@@ -44,6 +56,9 @@ export function BudgetsPage(): JSX.Element {
         }
       </Loaded>
       {open?.kind === 'set' && <BudgetForm edited={open.limit} onClose={close} />}
+      {open?.kind === 'key' && editedKey !== undefined && (
+        <KeyForm edited={editedKey} onClose={close} onCreated={close} />
+      )}
       {open?.kind === 'remove' && <RemoveBudget edited={open.limit} onClose={close} />}
     </Page>
   );
@@ -93,20 +108,19 @@ function LimitTable({ limits, onOpen }: { limits: readonly Limit[]; onOpen: (ope
               </td>
               <td>{limit.resetsAt === null ? <Absent /> : formatTime(limit.resetsAt).replace(/:\d\d$/, '')}</td>
               <td className="actions">
-                {limit.kind === 'workspace' ? (
-                  <span className="row" style={{ flexWrap: 'nowrap', justifyContent: 'end' }}>
-                    <button type="button" className="button small" onClick={() => onOpen({ kind: 'set', limit })}>
-                      Change
-                    </button>
-                    <button type="button" className="button small" onClick={() => onOpen({ kind: 'remove', limit })}>
-                      Remove
-                    </button>
-                  </span>
-                ) : (
-                  <Link to="/keys" search={{ search: limit.name }} className="button small">
-                    Key
-                  </Link>
-                )}
+                <MenuButton
+                  label={<Icon name="more" />}
+                  name={`Actions for ${limit.name}`}
+                  title={limit.name}
+                  className="button quiet icon-only"
+                  choices={[
+                    { id: 'change', label: 'Change…' },
+                    ...(limit.kind === 'workspace' ? [{ id: 'remove', label: 'Remove…' }] : []),
+                  ]}
+                  onAction={(id) =>
+                    onOpen({ kind: id === 'remove' ? 'remove' : limit.kind === 'key' ? 'key' : 'set', limit })
+                  }
+                />
               </td>
             </tr>
           ))}

@@ -1,6 +1,8 @@
 import { queryOptions } from '@tanstack/react-query';
 import { call } from '../api/client.ts';
 import { keysQuery, workspacesQuery } from '../api/queries.ts';
+import { addDays } from '../logic/time.ts';
+import { startOfInterval } from '../logic/zone.ts';
 
 export interface Limit {
   id: string;
@@ -18,6 +20,19 @@ export interface Limit {
 /** @returns the part of a limit that is used, from 0 on; above 1 if it was exceeded */
 export const usedShare = ({ limit, used }: Pick<Limit, 'limit' | 'used'>): number =>
   limit > 0 ? used / limit : used > 0 ? 1 : 0;
+
+/** @returns the midnight in UTC at which a limit starts over: of the next day, Monday or first of a month. Null: never */
+export function nextStart(interval: Limit['interval'], now: number): string | null {
+  if (interval === null) return null;
+  const today = new Date(now).toISOString().slice(0, 10);
+  const monday = startOfInterval(today, 'week');
+  const next = {
+    daily: addDays(today, 1),
+    weekly: addDays(monday, 7),
+    monthly: startOfInterval(addDays(startOfInterval(today, 'month'), 31), 'month'),
+  }[interval];
+  return `${next}T00:00:00.000Z`;
+}
 
 /** All budgets of workspaces and limits of keys, the one closest to its end first. */
 export const limitsQuery = queryOptions({
@@ -57,7 +72,7 @@ export const limitsQuery = queryOptions({
               interval: key.limit_reset,
               limit: key.limit,
               used: key.limit - (key.limit_remaining ?? key.limit),
-              resetsAt: null,
+              resetsAt: nextStart(key.limit_reset, Date.now()),
             },
           ],
     );
