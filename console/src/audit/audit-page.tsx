@@ -70,7 +70,9 @@ function AuditTable({ entries, names }: { entries: readonly AuditEntry[]; names:
               </td>
               <td>{action}</td>
               <td title={object_id}>
-                {object_kind === 'key' ? names.key(object_id) : <span className="mono">{object_id.slice(0, 18)}</span>}
+                {nameOf({ object_kind, object_id, workspace_id }, names) ?? (
+                  <span className="mono">{object_id.slice(0, 18)}</span>
+                )}
               </td>
               <td>{workspace_id === null ? <Absent /> : names.workspace(workspace_id)}</td>
               <td>{actor_key_hash === null ? 'command line' : names.key(actor_key_hash)}</td>
@@ -81,6 +83,17 @@ function AuditTable({ entries, names }: { entries: readonly AuditEntry[]; names:
       </table>
     </section>
   );
+}
+
+/** @returns the name of an object. A budget has that of its workspace. Undefined: only its id is known */
+function nameOf(
+  { object_kind, object_id, workspace_id }: Pick<AuditEntry, 'object_kind' | 'object_id' | 'workspace_id'>,
+  names: Names,
+): string | undefined {
+  if (object_kind === 'key') return names.key(object_id);
+  if (object_kind === 'workspace') return names.workspace(object_id);
+  if (object_kind === 'budget' && workspace_id !== null) return names.workspace(workspace_id);
+  return undefined;
 }
 
 /** Writes the changed fields: `limit: 20 → 50`. Fields of a new object that have no value are left out. */

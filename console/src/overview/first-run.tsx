@@ -1,6 +1,8 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
 import { apiUrl } from '../api/client.ts';
+import { modelsQuery } from '../api/queries.ts';
 import { useIsAdmin } from '../shell/use-session.ts';
 import { Code } from '../ui/copy-button.tsx';
 import { Panel } from '../ui/page.tsx';
@@ -8,6 +10,11 @@ import { Panel } from '../ui/page.tsx';
 /** Shown until the first request. The page notices the request by itself. */
 export function FirstRun(): JSX.Element {
   const isAdmin = useIsAdmin();
+  const models = useQuery(modelsQuery).data?.data;
+  const pricing = models?.flatMap((model) =>
+    model.id === 'simulator/echo' && 'pricing' in model ? [model.pricing] : [],
+  )[0];
+  const isFree = pricing !== undefined && Object.values(pricing).every((price) => Number(price) === 0);
   const base = apiUrl('/api/v1').href;
   return (
     <Panel title="Send the first request">
@@ -28,7 +35,7 @@ export function FirstRun(): JSX.Element {
         <li>
           <h3>Send a request</h3>
           <p className="soft">
-            Without a provider, the built-in simulator responds, so this works at once and costs nothing.
+            The built-in simulator responds, so this works at once without a provider{isFree && ' and costs nothing'}.
           </p>
           <Code
             text={`curl ${base}/responses \\\n  -H "Authorization: Bearer $HEADGATE_KEY" -H 'Content-Type: application/json' \\\n  -d '{"model": "simulator/echo", "input": "Hello"}'`}
