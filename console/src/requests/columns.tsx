@@ -27,26 +27,26 @@ const writeTags = (entry: Generation) =>
 
 /** All columns of the list, in their order. */
 export const columns: readonly Column[] = [
-  { id: 'time', label: 'Time', width: 136, cell: (e) => <Time at={e.created_at} />, value: (e) => e.created_at },
-  { id: 'status', label: 'Status', width: 110, cell: (e) => <Outcome entry={e} />, value: (e) => e.status },
+  { id: 'time', label: 'Time', width: 132, cell: (e) => <Time at={e.created_at} />, value: (e) => e.created_at },
+  { id: 'status', label: 'Status', width: 118, cell: (e) => <Outcome entry={e} />, value: (e) => e.status },
   {
     id: 'model',
     label: 'Model',
-    width: 152,
+    width: 146,
     cell: (e) => text(e.model ?? e.requested_model),
     value: (e) => e.model ?? e.requested_model,
   },
   {
     id: 'provider',
     label: 'Provider',
-    width: 92,
+    width: 86,
     cell: (e) => text(e.provider_name),
     value: (e) => e.provider_name,
   },
   {
     id: 'attempts',
     label: 'Attempts',
-    width: 76,
+    width: 82,
     isNumber: true,
     cell: (e) => (e.attempts.length > 1 ? <strong className="warn">{e.attempts.length}</strong> : e.attempts.length),
     value: (e) => e.attempts.length,
@@ -54,7 +54,7 @@ export const columns: readonly Column[] = [
   {
     id: 'key',
     label: 'Key',
-    width: 110,
+    width: 106,
     isForAdmins: true,
     cell: (e, names) => text(names.key(e.api_key_hash)),
     value: (e, names) => names.key(e.api_key_hash),
@@ -102,7 +102,7 @@ export const columns: readonly Column[] = [
   {
     id: 'cost',
     label: 'Cost',
-    width: 112,
+    width: 118,
     isNumber: true,
     cell: (e) => <Money amount={e.total_cost} />,
     value: (e) => e.total_cost,
@@ -134,7 +134,7 @@ const byDefault = ['time', 'status', 'model', 'provider', 'attempts', 'key', 'in
 /** On a narrow screen, rows have what identifies a request. The others are a tap away. */
 const onNarrow = ['time', 'status', 'model', 'cost'];
 /** The shares of their widths: a cost has all its digits. */
-const narrowWidths: Partial<Record<string, number>> = { time: 72, status: 84, model: 88, cost: 112 };
+const narrowWidths: Partial<Record<string, number>> = { time: 78, status: 86, model: 82, cost: 110 };
 
 /** @returns the columns of a list in the URL, or those by default */
 export function chosenColumns(
