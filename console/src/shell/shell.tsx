@@ -4,6 +4,7 @@ import { type JSX, lazy, Suspense, useCallback, useEffect, useState } from 'reac
 import { type Session, sessionQuery, signOut } from '../api/session.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Failed, Loading } from '../ui/states.tsx';
+import { ConnectionNotice } from './connection-notice.tsx';
 import { pagesOf } from './pages.ts';
 import { useShortcuts } from './use-shortcuts.ts';
 import { Sidebar } from './sidebar.tsx';
@@ -100,6 +101,7 @@ function Shell({ session }: { session: Session }): JSX.Element {
         onNavigate={() => setOpen(false)}
       />
       <main className="content" id="content" tabIndex={-1}>
+        <ConnectionNotice />
         <Suspense fallback={<Loading />}>
           <Outlet />
         </Suspense>
