@@ -64,12 +64,14 @@ export function Contents({ entry }: { entry: Generation }): JSX.Element {
         )}
       </Panel>
       <Panel title="As a command">
-        <p className="soft">
-          {content === null
-            ? 'The input and the parameters of this request are not kept. Replace the input, and add parameters such as max_output_tokens and metadata.'
-            : 'The command has the kept input. Other parameters, such as max_output_tokens and metadata, are not kept, so they are missing here.'}
-        </p>
-        <Code text={writeCurl(entry, content?.input, apiUrl('/api/v1'))} label="Copy as curl" />
+        <div className="content-parts">
+          <p className="soft">
+            {content === null
+              ? 'The input and the parameters of this request are not kept. Replace the input, and add parameters such as max_output_tokens and metadata.'
+              : 'The command has the kept input. Other parameters, such as max_output_tokens and metadata, are not kept, so they are missing here.'}
+          </p>
+          <Code text={writeCurl(entry, content?.input, apiUrl('/api/v1'))} label="Copy as curl" />
+        </div>
       </Panel>
     </>
   );
