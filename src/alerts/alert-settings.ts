@@ -3,6 +3,8 @@ import { parseJson } from '../domain/parse-json.ts';
 import type { AlertSetting, AlertSettingReader } from '../platform/storage/ports/alert-settings.ts';
 import type { TextSeal } from '../vault/text-seal.ts';
 
+/** The purpose of the seal of webhooks. */
+export const ALERT_SEAL = 'alerts';
 export const SETTINGS = 'settings';
 export const WEBHOOK = 'webhook:';
 

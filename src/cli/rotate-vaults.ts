@@ -1,5 +1,4 @@
-import { resealWebhooks } from '../alerts/alert-settings.ts';
-import { ALERT_SEAL } from '../compose/open-alerts.ts';
+import { ALERT_SEAL, resealWebhooks } from '../alerts/alert-settings.ts';
 import { countLockedKeys, openVaultOnce } from '../compose/open-vault.ts';
 import type { MasterKeyTexts } from '../compose/read-master-keys.ts';
 import type { LoadedConfig } from '../config/load.ts';

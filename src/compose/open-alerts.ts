@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { type AlertSettingsReader, createAlertSettings } from '../alerts/alert-settings.ts';
+import { ALERT_SEAL, type AlertSettingsReader, createAlertSettings } from '../alerts/alert-settings.ts';
 import { createAlertFinder } from '../alerts/find-alerts.ts';
 import { createRaiseAlert, type RaiseAlert } from '../alerts/raise-alert.ts';
 import { ALERT_JOB, createAlertWork } from '../alerts/send-alert.ts';
@@ -19,8 +19,6 @@ const PARALLEL = 50;
 const KEEP_MS = 400 * 86_400_000;
 
 const CONNECT_MS = 5000;
-/** The purpose of the seal of webhooks. */
-export const ALERT_SEAL = 'alerts';
 
 /** What the routes of alerts need. */
 export interface AlertParts {

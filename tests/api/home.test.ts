@@ -47,6 +47,7 @@ describe('GET /', () => {
     expect([...homePage.matchAll(/\b(?:src|href)="([^"]*)"/g)].map(([, link]) => link)).toEqual([
       expect.stringMatching(/^data:image\/svg\+xml,/),
       '/ready',
+      'console', // relative, because a proxy may put the gateway below a path
       '/health',
       '/ready',
       '/metrics',

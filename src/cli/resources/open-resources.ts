@@ -1,10 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type AlertSettingsReader, createAlertSettings } from '../../alerts/alert-settings.ts';
+import { ALERT_SEAL, type AlertSettingsReader, createAlertSettings } from '../../alerts/alert-settings.ts';
 import { createRaiseAlert } from '../../alerts/raise-alert.ts';
 import type { ManagementApiParts } from '../../api/management/route.ts';
 import { resourceRoutes } from '../../api/resource-routes.ts';
 import { createEndUserHash } from '../../access/hash-end-user.ts';
-import { ALERT_SEAL } from '../../compose/open-alerts.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Path } from '../../config/path.ts';
 import type { Caller } from '../../domain/caller.ts';
