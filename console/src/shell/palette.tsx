@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import type { JSX } from 'react';
+import type { JSX, KeyboardEvent } from 'react';
 import {
   Autocomplete,
   Dialog,
@@ -108,6 +108,17 @@ export function Palette({
     })),
   ];
 
+  const run = (id: unknown): void => {
+    onClose();
+    void commands.find((command) => command.id === id)?.run();
+  };
+  /** Letters that arrive before the field exists select no entry. Then Enter runs the first one. */
+  const runFirst = (event: KeyboardEvent<HTMLInputElement>): void => {
+    if (event.key !== 'Enter' || event.currentTarget.hasAttribute('aria-activedescendant')) return;
+    const first = commands.find(({ id, label }) => id === 'search' || contains(label, text));
+    if (first) run(first.id);
+  };
+
   return (
     <ModalOverlay className="overlay" isOpen isDismissable onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Modal className="dialog palette">
@@ -118,17 +129,14 @@ export function Palette({
             filter={(label, input) => label.startsWith('search ') || contains(label, input)}
           >
             <SearchField aria-label="Find a page, a key or an action" autoFocus>
-              <Input className="palette-input" placeholder="Find a page, a key or an action" />
+              <Input className="palette-input" placeholder="Find a page, a key or an action" onKeyDown={runFirst} />
             </SearchField>
             <Menu
               className="menu"
               aria-label="Results"
               items={commands}
               dependencies={[text, keys.data]}
-              onAction={(id) => {
-                onClose();
-                void commands.find((command) => command.id === id)?.run();
-              }}
+              onAction={run}
               renderEmptyState={() => <p className="state">Nothing has this name.</p>}
             >
               {({ id, label, hint, icon }) => (
