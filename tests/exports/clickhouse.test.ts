@@ -153,13 +153,13 @@ it('a ClickHouse that is down slows no request and loses no row, and the backlog
   expect(response.status).toBe(200);
   await gateway.gateway.storage.ledger.append([createTestEntry({ workspaceId: main, createdAtMs: 1_790_000_000_000 })]);
   await expect.poll(() => readMetric(gateway, 'waiting_rows')).toBe(2);
-  expect(await readMetric(gateway, 'failures_total')).toBeGreaterThan(0);
-  expect(await readMetric(gateway, 'lag_seconds')).toBeGreaterThan(0);
+  await expect.poll(() => readMetric(gateway, 'failures_total')).toBeGreaterThan(0);
+  await expect.poll(() => readMetric(gateway, 'lag_seconds')).toBeGreaterThan(0);
 
   fake.isDown = false;
   await expect.poll(() => fake.rows.length).toBe(2);
   await expect.poll(() => readMetric(gateway, 'waiting_rows')).toBe(0);
-  expect(await (await gateway.get('/ready')).json()).toEqual({ status: 'ready' });
+  await expect.poll(async () => (await gateway.get('/ready')).json()).toEqual({ status: 'ready' });
 });
 
 it('/ready names a sink that is late', async () => {
