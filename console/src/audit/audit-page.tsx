@@ -7,6 +7,7 @@ import { type Names, useNames } from '../requests/use-names.ts';
 import { Page } from '../ui/page.tsx';
 import { Empty, Failed, Loading } from '../ui/states.tsx';
 import { Absent, Time } from '../ui/values.tsx';
+import { TableHead } from '../ui/table-head.tsx';
 
 const PAGE = 50;
 
@@ -52,16 +53,7 @@ function AuditTable({ entries, names }: { entries: readonly AuditEntry[]; names:
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable with the keyboard
     <section className="panel table-scroll" aria-label="Changes" tabIndex={0}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">Change</th>
-            <th scope="col">Object</th>
-            <th scope="col">Workspace</th>
-            <th scope="col">By</th>
-            <th scope="col">Fields</th>
-          </tr>
-        </thead>
+        <TableHead columns={['Time', 'Change', 'Object', 'Workspace', 'By', 'Fields']} />
         <tbody>
           {entries.map(({ id, at, action, object_kind, object_id, workspace_id, actor_key_hash, changes }) => (
             <tr key={id}>

@@ -15,6 +15,7 @@ import { Absent, Money } from '../ui/values.tsx';
 import { BudgetForm, RemoveBudget } from './budget-form.tsx';
 import { LimitBar } from './limit-bar.tsx';
 import { intervalWords, type Limit, limitsQuery, usedShare } from './limits.ts';
+import { numeric, TableHead } from '../ui/table-head.tsx';
 
 type Open = { kind: 'set'; limit?: Limit } | { kind: 'remove' | 'key'; limit: Limit };
 
@@ -68,21 +69,7 @@ function LimitTable({ limits, onOpen }: { limits: readonly Limit[]; onOpen: (ope
   return (
     <section className="panel table-scroll" aria-label="Limits">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">State</th>
-            <th scope="col">Starts over</th>
-            <th scope="col">Used</th>
-            <th scope="col" className="number">
-              Left
-            </th>
-            <th scope="col">Next start</th>
-            <th scope="col">
-              <span className="hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={['Name', 'State', 'Starts over', 'Used', numeric('Left'), 'Next start']} hasActions />
         <tbody>
           {limits.map((limit) => (
             <tr key={limit.id}>

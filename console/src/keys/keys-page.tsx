@@ -16,6 +16,7 @@ import { Absent, Money } from '../ui/values.tsx';
 import { writeRates } from '../ui/rate-fields.tsx';
 import { RotateKey, ShowKey, StopKey } from './key-dialogs.tsx';
 import { KeyForm } from './key-form.tsx';
+import { numeric, TableHead } from '../ui/table-head.tsx';
 
 const route = getRouteApi('/keys');
 type Open =
@@ -94,25 +95,19 @@ function KeyTable({ keys, onOpen }: { keys: readonly Key[]; onOpen: (open: Open)
   return (
     <section className="panel table-scroll" aria-label="Keys">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">State</th>
-            <th scope="col">Workspace</th>
-            <th scope="col" className="number">
-              This month
-            </th>
-            <th scope="col" className="number">
-              In total
-            </th>
-            <th scope="col">Limit</th>
-            <th scope="col">Rates</th>
-            <th scope="col">Expires</th>
-            <th scope="col">
-              <span className="hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            'Name',
+            'State',
+            'Workspace',
+            numeric('This month'),
+            numeric('In total'),
+            'Limit',
+            'Rates',
+            'Expires',
+          ]}
+          hasActions
+        />
         <tbody>
           {keys.slice(0, MAX_ROWS).map((key) => (
             <tr key={key.hash}>

@@ -12,6 +12,7 @@ import { draftRates, RateFields, rateOptions, readRates, writeRates } from '../u
 import { Empty, Loaded } from '../ui/states.tsx';
 import { Teach } from '../ui/teach.tsx';
 import { Absent } from '../ui/values.tsx';
+import { TableHead } from '../ui/table-head.tsx';
 
 /** The members, and their limits. */
 export function MembersPage(): JSX.Element {
@@ -34,16 +35,7 @@ export function MembersPage(): JSX.Element {
           ) : (
             <section className="panel table-scroll" aria-label="Members">
               <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Member</th>
-                    <th scope="col">Rates</th>
-                    <th scope="col">Since</th>
-                    <th scope="col">
-                      <span className="hidden">Actions</span>
-                    </th>
-                  </tr>
-                </thead>
+                <TableHead columns={['Member', 'Rates', 'Since']} hasActions />
                 <tbody>
                   {members.map((member) => (
                     <tr key={member.id}>

@@ -9,6 +9,7 @@ import { Icon } from '../ui/icon.tsx';
 import { Page } from '../ui/page.tsx';
 import { Empty, Loaded } from '../ui/states.tsx';
 import { Absent } from '../ui/values.tsx';
+import { numeric, TableHead } from '../ui/table-head.tsx';
 
 type Row = Ok<'/api/v1/models', 'get'>['data'][number];
 /** The list has another shape for clients of another API. */
@@ -67,25 +68,10 @@ function ModelTable({ models }: { models: readonly Model[] }): JSX.Element {
   return (
     <section className="panel table-scroll" aria-label="Models">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Model</th>
-            <th scope="col" className="number">
-              Input
-            </th>
-            <th scope="col" className="number">
-              Output
-            </th>
-            <th scope="col" className="number">
-              Context
-            </th>
-            <th scope="col">Takes</th>
-            <th scope="col">Returns</th>
-            <th scope="col">
-              <span className="hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={['Model', numeric('Input'), numeric('Output'), numeric('Context'), 'Takes', 'Returns']}
+          hasActions
+        />
         <tbody>
           {models.slice(0, MAX_ROWS).map(({ id, name, pricing, context_length, architecture }) => (
             <tr key={id}>

@@ -9,6 +9,7 @@ import { Loaded } from '../ui/states.tsx';
 import { Status } from '../ui/status.tsx';
 import { Absent } from '../ui/values.tsx';
 import { readHealth } from './provider-health.ts';
+import { numeric, TableHead } from '../ui/table-head.tsx';
 
 const words = { good: 'works', warn: 'some errors', bad: 'failing' };
 
@@ -28,19 +29,7 @@ export function ProviderStates(): JSX.Element {
       <Loaded result={result}>
         {({ data }) => (
           <table>
-            <thead>
-              <tr>
-                <th scope="col">Provider</th>
-                <th scope="col">State</th>
-                <th scope="col" className="number">
-                  Failed
-                </th>
-                <th scope="col" className="number">
-                  First output
-                </th>
-                <th scope="col">Last error</th>
-              </tr>
-            </thead>
+            <TableHead columns={['Provider', 'State', numeric('Failed'), numeric('First output'), 'Last error']} />
             <tbody>
               {readHealth(data).map(({ name, tone, attempts, failed, succeeded, firstMs, lastError }) => (
                 <tr key={name}>

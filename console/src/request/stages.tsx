@@ -4,6 +4,7 @@ import { formatDuration } from '../logic/numbers.ts';
 import { Panel } from '../ui/page.tsx';
 import { Status } from '../ui/status.tsx';
 import { Absent, Money } from '../ui/values.tsx';
+import { numeric, TableHead } from '../ui/table-head.tsx';
 
 /** The calls of server tools that the gateway ran. */
 export function Tools({ calls }: { calls: readonly ToolCall[] }): JSX.Element | null {
@@ -11,19 +12,7 @@ export function Tools({ calls }: { calls: readonly ToolCall[] }): JSX.Element | 
   return (
     <Panel title={`Tool calls (${calls.length})`} padded={false}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Tool</th>
-            <th scope="col">Outcome</th>
-            <th scope="col">Step</th>
-            <th scope="col" className="number">
-              Started after
-            </th>
-            <th scope="col" className="number">
-              Duration
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={['Tool', 'Outcome', 'Step', numeric('Started after'), numeric('Duration')]} />
         <tbody>
           {calls.map(({ tool, outcome, step, start_ms, duration_ms }, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: calls have no other name
@@ -49,16 +38,7 @@ export function Stages({ stages }: { stages: readonly Stage[] }): JSX.Element | 
   return (
     <Panel title={`Guardrails and plugins (${stages.length})`} padded={false}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Stage</th>
-            <th scope="col">Type</th>
-            <th scope="col">Summary</th>
-            <th scope="col" className="number">
-              Cost
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={['Stage', 'Type', 'Summary', numeric('Cost')]} />
         <tbody>
           {stages.map(({ name, type, summary, guardrail_id, guardrail_scope, data, cost_usd }, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a stage can occur several times

@@ -6,6 +6,7 @@ import { describeBrowser } from './describe-browser.ts';
 import { Page } from '../ui/page.tsx';
 import { Loaded } from '../ui/states.tsx';
 import { Status } from '../ui/status.tsx';
+import { TableHead } from '../ui/table-head.tsx';
 
 /** The sessions of the console, and a way to end them. */
 export function SessionsPage(): JSX.Element {
@@ -29,17 +30,7 @@ export function SessionsPage(): JSX.Element {
         {({ data }) => (
           <section className="panel table-scroll" aria-label="Sessions">
             <table>
-              <thead>
-                <tr>
-                  <th scope="col">Key</th>
-                  <th scope="col">Browser</th>
-                  <th scope="col">Last use</th>
-                  <th scope="col">Ends</th>
-                  <th scope="col">
-                    <span className="hidden">Actions</span>
-                  </th>
-                </tr>
-              </thead>
+              <TableHead columns={['Key', 'Browser', 'Last use', 'Ends']} hasActions />
               <tbody>
                 {data.map(({ id, key_name, kind, client: browser, last_used_at, expires_at, is_current }) => (
                   <tr key={id}>

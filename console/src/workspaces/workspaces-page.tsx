@@ -10,6 +10,7 @@ import { Loaded } from '../ui/states.tsx';
 import { Absent } from '../ui/values.tsx';
 import { WorkspaceForm } from './workspace-form.tsx';
 import { WorkspaceMembers } from './workspace-members.tsx';
+import { TableHead } from '../ui/table-head.tsx';
 
 type Open = { kind: 'create' } | { kind: 'change' | 'members'; edited: Workspace };
 
@@ -32,17 +33,7 @@ export function WorkspacesPage(): JSX.Element {
         {(workspaces) => (
           <section className="panel table-scroll" aria-label="Workspaces">
             <table>
-              <thead>
-                <tr>
-                  <th scope="col">Workspace</th>
-                  <th scope="col">Default model</th>
-                  <th scope="col">Inputs and outputs</th>
-                  <th scope="col">Rates</th>
-                  <th scope="col">
-                    <span className="hidden">Actions</span>
-                  </th>
-                </tr>
-              </thead>
+              <TableHead columns={['Workspace', 'Default model', 'Inputs and outputs', 'Rates']} hasActions />
               <tbody>
                 {workspaces.map((workspace) => (
                   <tr key={workspace.id}>
