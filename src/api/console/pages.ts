@@ -59,17 +59,20 @@ const listed = new Map<string, { builtAtMs: number; files: Promise<ReadonlySet<s
 
 /** Lists the files once for each build. Only their paths are served, so a request cannot name any other. */
 async function listFiles(folder: string): Promise<ReadonlySet<string>> {
-  const page = await stat(join(folder, INDEX)).catch(() => undefined);
+  const page = await stat(join(folder, INDEX)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
   if (page === undefined) return new Set();
   const known = listed.get(folder);
   if (known?.builtAtMs === page.mtimeMs) return known.files;
   const files = readFiles(folder);
   listed.set(folder, { builtAtMs: page.mtimeMs, files });
+  files.catch(() => listed.delete(folder)); // the next request tries again
   return files;
 }
 
 async function readFiles(folder: string): Promise<ReadonlySet<string>> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return new Set(
     entries
       .filter((entry) => entry.isFile())
