@@ -27,8 +27,8 @@ export interface ExportOptions {
 }
 
 /**
- * Writes the entries and corrections of a range to a file or to the standard output. The memory does not depend on the size
- * of the range. An existing file is replaced when all rows are written.
+ * Writes the entries and corrections of a range to a file or to the standard output. A large range needs no more memory
+ * than a small one. An existing file is replaced when all rows are written.
  *
  * @throws {CommandError} if an option is invalid, an archived day is missing, or the file cannot be written
  */

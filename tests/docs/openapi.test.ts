@@ -215,7 +215,7 @@ describe('the running gateway', () => {
     query?: string;
     body?: unknown;
     isManaged?: boolean;
-    /** Of a request without a key. */
+    /** The request has these headers, and no key. */
     headers?: Record<string, string>;
     status?: number;
   }

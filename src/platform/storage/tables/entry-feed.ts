@@ -47,8 +47,8 @@ const feeds = {
 const feedOf = (db: Database) => feeds[isPostgres(db) ? 'postgres' : 'sqlite'];
 
 /**
- * A condition on rows of the ledger that are before a position, and not at it: in SQLite, a position needs its row. Old rows
- * of PostgreSQL are in no feed.
+ * A condition on rows of the ledger that are before a position, and not at it: in SQLite, a position needs its row. In
+ * PostgreSQL, rows that are older than the feed have no position. They count as earlier.
  */
 export function isBeforePosition(db: Database, position: string) {
   const [place, id] = readPosition(position);
