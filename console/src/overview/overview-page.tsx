@@ -35,7 +35,7 @@ export function OverviewPage(): JSX.Element {
       const sameTime = new Date(Math.floor((now - 86_400_000) / QUARTER_MS) * QUARTER_MS).toISOString();
       const read = (query: { since: string; until?: string; interval: string }) =>
         call('get', '/api/v1/analytics', { query: { ...query, time_zone: zone, percentiles: 'true' }, signal });
-      const [current, before, hours, any] = await Promise.all([
+      const [current, before, hours, latest] = await Promise.all([
         read({ since: today, interval: 'total' }),
         // A day that has just begun has no earlier quarter of an hour to compare with.
         sameTime > `${yesterday}T` && localDate(Date.parse(sameTime) - 1, zone) === yesterday
@@ -48,7 +48,7 @@ export function OverviewPage(): JSX.Element {
         today: current.data,
         before: before?.data ?? [],
         hours: hours.data,
-        isEmpty: any.data.length === 0,
+        isEmpty: latest.data.length === 0,
         now,
       };
     },
